@@ -1,0 +1,95 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package objstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/lakeplane/lake/lake"
+)
+
+// Limits of every backend.
+const (
+	MaxKeyBytes     = 1024
+	MaxSegmentBytes = 255
+	MaxPage         = 1000
+)
+
+// Errors of the contract; test with errors.Is.
+var (
+	ErrNotFound error = &lake.Error{Kind: lake.NotFound, Message: "no such object"}
+	ErrExists   error = &lake.Error{Kind: lake.AlreadyExists, Message: "object exists"}
+	ErrInvalid  error = &lake.Error{Kind: lake.Invalid, Message: "invalid object request"}
+)
+
+// CheckKey refuses a key that is not 1..1,024 bytes of valid UTF-8 without
+// NUL, made of '/'-separated segments of 1..255 bytes, none "." or "..".
+func CheckKey(key string) error {
+	if key == "" || len(key) > MaxKeyBytes {
+		return fmt.Errorf("%w: key of %d bytes, want 1..%d", ErrInvalid, len(key), MaxKeyBytes)
+	}
+	if !utf8.ValidString(key) || strings.ContainsRune(key, 0) {
+		return fmt.Errorf("%w: key %q is not UTF-8 text", ErrInvalid, key)
+	}
+	for s := range strings.SplitSeq(key, "/") {
+		if s == "" || s == "." || s == ".." || len(s) > MaxSegmentBytes {
+			return fmt.Errorf("%w: key %q: segment %q, want 1..%d bytes other than . and ..", ErrInvalid, key, s, MaxSegmentBytes)
+		}
+	}
+	return nil
+}
+
+// CheckPrefix refuses a listing prefix that is neither empty nor a key with a
+// trailing '/'. Listing by a part of a name is how a neighbour's data gets
+// deleted.
+func CheckPrefix(prefix string) error {
+	if prefix == "" {
+		return nil
+	}
+	folder, ok := strings.CutSuffix(prefix, "/")
+	if !ok {
+		return fmt.Errorf("%w: prefix %q does not end in /", ErrInvalid, prefix)
+	}
+	return CheckKey(folder)
+}
+
+// ReadAll returns a whole object, which must not be longer than most bytes.
+func ReadAll(ctx context.Context, s Store, key string, most int64) ([]byte, error) {
+	obj, err := s.Open(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	defer obj.Close()
+	if obj.Size() > most {
+		return nil, lake.Errorf(lake.Corrupt, "object %q has %d bytes, at most %d expected", key, obj.Size(), most)
+	}
+	data := make([]byte, obj.Size())
+	if _, err := obj.ReadAt(data, 0); err != nil && err != io.EOF {
+		return nil, fmt.Errorf("read object %q: %w", key, err)
+	}
+	return data, nil
+}
+
+// PutIdentical puts data under key and also succeeds when the same bytes are
+// there already: a repeated attempt, or one whose acknowledgement was lost.
+// Other bytes are [ErrExists].
+func PutIdentical(ctx context.Context, s Store, key string, data []byte) error {
+	err := s.Put(ctx, key, data)
+	if !errors.Is(err, ErrExists) {
+		return err
+	}
+	there, readErr := ReadAll(ctx, s, key, int64(len(data)))
+	if readErr != nil {
+		return errors.Join(err, readErr)
+	}
+	if !bytes.Equal(there, data) {
+		return fmt.Errorf("%w with other bytes: %q", ErrExists, key)
+	}
+	return nil
+}
