@@ -1,0 +1,81 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package file
+
+import (
+	"bytes"
+	"io"
+)
+
+// Source is an immutable object to read from. ReadAt may be called from
+// several goroutines at once.
+type Source interface {
+	io.ReaderAt
+	// Size is the length of the object in bytes.
+	Size() int64
+}
+
+// Mapped is a [Source] that is whole in memory, such as a memory mapped file.
+type Mapped interface {
+	Source
+	// Bytes returns the object, Size bytes long. The bytes must not change and
+	// stay valid until the owner closes the source, which must be after the
+	// last batch read from it was released.
+	Bytes() []byte
+}
+
+// Bytes returns a mapped source over b.
+func Bytes(b []byte) Mapped { return byteSource{bytes.NewReader(b), b} }
+
+type byteSource struct {
+	*bytes.Reader
+	b []byte
+}
+
+func (s byteSource) Bytes() []byte { return s.b }
+func (s byteSource) Size() int64   { return int64(len(s.b)) }
+
+// input gives checked access to the ranges of a source.
+type input struct {
+	src  Source
+	size uint64
+	mem  []byte // the whole object when the source is mapped
+}
+
+func newInput(src Source) (*input, error) {
+	size := src.Size()
+	if size < 0 {
+		return nil, invalid("the source has size %d", size)
+	}
+	in := &input{src: src, size: uint64(size)}
+	if m, ok := src.(Mapped); ok {
+		in.mem = m.Bytes()
+		if uint64(len(in.mem)) != in.size {
+			return nil, invalid("the source maps %d of %d bytes", len(in.mem), in.size)
+		}
+	}
+	return in, nil
+}
+
+// bytes returns length bytes at off: a view of a mapped source, else a copy on
+// the Go heap.
+func (in *input) bytes(off, length uint64) ([]byte, error) {
+	if off > in.size || length > in.size-off {
+		return nil, corrupt("range of %d bytes at %d is outside the %d bytes of the file", length, off, in.size)
+	}
+	if length == 0 {
+		return nil, nil
+	}
+	if in.mem != nil {
+		return in.mem[off : off+length : off+length], nil
+	}
+	b := make([]byte, length)
+	n, err := in.src.ReadAt(b, int64(off))
+	if n == len(b) {
+		return b, nil
+	}
+	if err == nil || err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return nil, err
+}
