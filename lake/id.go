@@ -13,44 +13,51 @@ import (
 // IDs made by one process sort in the order they were made.
 type ID [16]byte
 
-var lastID struct {
+// idClock is the time and counter of the latest ID of this process.
+var idClock struct {
 	sync.Mutex
 	milli int64
-	seq   uint16
+	count uint16
 }
 
-// NewID makes an ID for now. It is safe for concurrent use.
-func NewID() ID { return NewIDAt(time.Now()) }
+// NewID makes an ID for now. It is safe for concurrent use. IDs of the same
+// millisecond carry a 12-bit counter, so that they sort in the order they were
+// made; when it overflows, or the wall clock steps back, the IDs' time runs
+// ahead of the clock until that has caught up (RFC 9562, section 6.2).
+func NewID() ID {
+	now := time.Now().UnixMilli()
+	idClock.Lock()
+	defer idClock.Unlock()
+	switch {
+	case now > idClock.milli:
+		idClock.milli, idClock.count = now, 0
+	case idClock.count < maxCount:
+		idClock.count++
+	default:
+		idClock.milli, idClock.count = idClock.milli+1, 0
+	}
+	return makeID(idClock.milli, idClock.count)
+}
 
-// NewIDAt makes an ID whose time is t, in milliseconds. IDs made in the same
-// millisecond carry a 12-bit counter, so that they sort in order; when it
-// overflows the time moves one millisecond ahead (RFC 9562, section 6.2).
+// maxCount is the largest value of the 12 bits beside the version.
+const maxCount = 0xfff
+
+// NewIDAt makes an ID whose time is t. Its other bits are random, so IDs of
+// the same millisecond are in no particular order.
 func NewIDAt(t time.Time) ID {
+	var count [2]byte
+	_, _ = rand.Read(count[:])
+	return makeID(t.UnixMilli(), (uint16(count[0])<<8|uint16(count[1]))&maxCount)
+}
+
+func makeID(milli int64, count uint16) ID {
 	var id ID
-	_, _ = rand.Read(id[:]) // crypto/rand.Read never returns an error since Go 1.24
-
-	lastID.Lock()
-	milli := t.UnixMilli()
-	if milli == lastID.milli-1 {
-		milli = lastID.milli // the counter overflowed into the next millisecond
-	}
-	if milli == lastID.milli {
-		lastID.seq++
-		if lastID.seq > 0xfff {
-			milli, lastID.seq = milli+1, 0
-		}
-	} else {
-		lastID.seq = uint16(id[6]&0x07)<<8 | uint16(id[7])
-	}
-	lastID.milli = milli
-	seq := lastID.seq
-	lastID.Unlock()
-
+	_, _ = rand.Read(id[8:]) // crypto/rand.Read never fails: it ends the process instead
 	for i := range 6 {
 		id[i] = byte(milli >> (40 - 8*i))
 	}
-	id[6] = 0x70 | byte(seq>>8)
-	id[7] = byte(seq)
+	id[6] = 0x70 | byte(count>>8)
+	id[7] = byte(count)
 	id[8] = id[8]&0x3f | 0x80
 	return id
 }
