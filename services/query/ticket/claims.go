@@ -1,0 +1,118 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package ticket
+
+import (
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/services/query/ticket/ticketpb"
+)
+
+const (
+	// MaxSnapshots bounds the tables one ticket pins.
+	MaxSnapshots = 64
+	// MaxParameterBytes bounds the bound parameters of one ticket.
+	MaxParameterBytes = 1 << 20
+)
+
+// QueryID names one planned query through all renewals of its ticket.
+type QueryID [16]byte
+
+// Pin is one pinned table reference.
+type Pin struct {
+	Name     lake.TableName
+	Snapshot lake.Snapshot
+}
+
+// Claims is what a ticket says. The sealer fills IssuedAt and ExpiresAt.
+type Claims struct {
+	IssuedAt, ExpiresAt time.Time
+	// Principal and Tenant say who asked; nobody else may redeem.
+	Principal, Tenant string
+	// SQL is the statement as it passed the gate.
+	SQL string
+	// Snapshots are the exact versions the statement reads, at most
+	// [MaxSnapshots].
+	Snapshots []Pin
+	// Parameters is an Arrow IPC stream with one row, or empty.
+	Parameters []byte
+	// SchemaSHA256 is the digest of the planned schema as an IPC stream; nil
+	// where nothing was planned yet.
+	SchemaSHA256 []byte
+	// Query identifies the query, for cancellation.
+	Query QueryID
+}
+
+func (c *Claims) validate() error {
+	switch {
+	case len(c.Snapshots) > MaxSnapshots:
+		return lake.Errorf(lake.Invalid, "the statement reads %d tables: at most %d are allowed", len(c.Snapshots), MaxSnapshots)
+	case len(c.SQL) > lake.MaxSQLBytes:
+		return lake.Errorf(lake.Invalid, "the statement has %d bytes: at most %d are allowed", len(c.SQL), lake.MaxSQLBytes)
+	case len(c.Parameters) > MaxParameterBytes:
+		return lake.Errorf(lake.Invalid, "the parameters have %d bytes: at most %d are allowed", len(c.Parameters), MaxParameterBytes)
+	}
+	return nil
+}
+
+func (c *Claims) marshal() ([]byte, error) {
+	msg := &ticketpb.Claims{
+		IssuedAt: c.IssuedAt.UnixMilli(), ExpiresAt: c.ExpiresAt.UnixMilli(),
+		Principal: c.Principal, Tenant: c.Tenant, Sql: c.SQL,
+		Parameters: c.Parameters, SchemaSha256: c.SchemaSHA256, QueryId: c.Query[:],
+	}
+	for _, p := range c.Snapshots {
+		msg.Snapshots = append(msg.Snapshots, &ticketpb.Snapshot{
+			Namespace: p.Name.Namespace, Table: p.Name.Name,
+			Engine: p.Snapshot.Engine, Location: string(p.Snapshot.Location),
+			Incarnation: p.Snapshot.Incarnation[:], Version: uint64(p.Snapshot.Version),
+			ManifestPath: p.Snapshot.Manifest.Path, ManifestSize: p.Snapshot.Manifest.Size,
+			ManifestSha256: p.Snapshot.Manifest.SHA256[:],
+		})
+	}
+	return proto.MarshalOptions{Deterministic: true}.Marshal(msg)
+}
+
+func unmarshal(b []byte) (*Claims, error) {
+	var msg ticketpb.Claims
+	if err := proto.Unmarshal(b, &msg); err != nil {
+		return nil, err
+	}
+	c := &Claims{
+		IssuedAt: time.UnixMilli(msg.GetIssuedAt()), ExpiresAt: time.UnixMilli(msg.GetExpiresAt()),
+		Principal: msg.GetPrincipal(), Tenant: msg.GetTenant(), SQL: msg.GetSql(),
+		Parameters: msg.GetParameters(), SchemaSHA256: msg.GetSchemaSha256(),
+	}
+	if len(msg.GetQueryId()) != len(c.Query) {
+		return nil, fmt.Errorf("query id of %d bytes", len(msg.GetQueryId()))
+	}
+	c.Query = QueryID(msg.GetQueryId())
+	for _, s := range msg.GetSnapshots() {
+		pin, err := unmarshalPin(s)
+		if err != nil {
+			return nil, err
+		}
+		c.Snapshots = append(c.Snapshots, pin)
+	}
+	return c, c.validate()
+}
+
+func unmarshalPin(s *ticketpb.Snapshot) (Pin, error) {
+	p := Pin{Name: lake.TableName{Namespace: s.GetNamespace(), Name: s.GetTable()}}
+	if len(s.GetIncarnation()) != len(p.Snapshot.Incarnation) || len(s.GetManifestSha256()) != len(p.Snapshot.Manifest.SHA256) {
+		return Pin{}, fmt.Errorf("malformed snapshot of %s", p.Name)
+	}
+	p.Snapshot = lake.Snapshot{
+		Engine: s.GetEngine(), Location: lake.Location(s.GetLocation()),
+		Incarnation: lake.Incarnation(s.GetIncarnation()), Version: lake.Version(s.GetVersion()),
+		Manifest: lake.Manifest{
+			Path: s.GetManifestPath(), Size: s.GetManifestSize(),
+			SHA256: lake.Digest(s.GetManifestSha256()),
+		},
+	}
+	return p, p.Name.Validate()
+}

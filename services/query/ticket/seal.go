@@ -1,0 +1,127 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package ticket
+
+import (
+	"crypto/rand"
+	"time"
+
+	"github.com/lakeplane/lake/lake"
+)
+
+const (
+	envelopeVersion = 1
+	magicBytes      = 4
+	nonceBytes      = 12
+	headerBytes     = magicBytes + 1 + keyIDBytes
+	// maxEnvelopeBytes is above anything validate lets through.
+	maxEnvelopeBytes = 3 << 20
+
+	// FutureSkew is how far ahead of this replica's clock the replica that
+	// issued a ticket may be.
+	FutureSkew = 30 * time.Second
+	// DefaultTTL is how long a statement ticket can be redeemed.
+	DefaultTTL = 300 * time.Second
+	// MinTTL and MaxTTL bound what an operator may choose for it.
+	MinTTL, MaxTTL = time.Second, time.Hour
+)
+
+// Kind is one use of a sealed value: what it looks like, and what it is for.
+type Kind struct {
+	magic    [magicBytes]byte
+	audience string
+	// invalid is all a caller learns about a value that does not open.
+	invalid string
+}
+
+var (
+	// Statement is the ticket of a planned statement, redeemed by DoGet.
+	Statement = Kind{[4]byte{'L', 'Q', 'T', 'K'}, "lake.query.statement.v1", "invalid statement ticket"}
+	// Prepared is the handle of a prepared statement.
+	Prepared = Kind{[4]byte{'L', 'Q', 'P', 'S'}, "lake.query.prepared.v1", "invalid prepared statement handle"}
+)
+
+// Sealer makes and opens the values of one kind. It is safe for concurrent
+// use.
+type Sealer struct {
+	kind Kind
+	keys Keys
+	ttl  time.Duration
+	now  func() time.Time
+}
+
+// NewSealer returns a sealer whose values live for ttl. now is the clock; nil
+// means time.Now.
+func NewSealer(kind Kind, keys Keys, ttl time.Duration, now func() time.Time) *Sealer {
+	if now == nil {
+		now = time.Now
+	}
+	return &Sealer{kind: kind, keys: keys, ttl: ttl, now: now}
+}
+
+// Seal sets the times of a copy of c and encrypts it. It returns the envelope
+// and when it expires. Claims over a limit are lake.Invalid.
+func (s *Sealer) Seal(c Claims) ([]byte, time.Time, error) {
+	if err := c.validate(); err != nil {
+		return nil, time.Time{}, err
+	}
+	c.IssuedAt = s.now().Truncate(time.Millisecond)
+	c.ExpiresAt = c.IssuedAt.Add(s.ttl)
+	plain, err := c.marshal()
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	k := s.keys.ring().active
+	out := make([]byte, 0, headerBytes+nonceBytes+len(plain)+k.aead.Overhead())
+	out = append(out, s.kind.magic[:]...)
+	out = append(out, envelopeVersion)
+	out = append(out, k.id[:]...)
+	var nonce [nonceBytes]byte
+	_, _ = rand.Read(nonce[:]) // never fails; random nonces are safe for 2^32 tickets a key
+	out = append(out, nonce[:]...)
+	return k.aead.Seal(out, nonce[:], plain, s.kind.authenticated(out[:headerBytes])), c.ExpiresAt, nil
+}
+
+// Open returns the claims of a value sealed by any replica with a common key.
+// A value that is malformed, forged, of another kind, expired or from the
+// future is lake.Unauthenticated, always with the same message.
+func (s *Sealer) Open(b []byte) (*Claims, error) {
+	refused := &lake.Error{Kind: lake.Unauthenticated, Message: s.kind.invalid}
+	if len(b) < headerBytes+nonceBytes || len(b) > maxEnvelopeBytes ||
+		[magicBytes]byte(b) != s.kind.magic || b[magicBytes] != envelopeVersion {
+		return nil, refused
+	}
+	k, ok := s.keys.ring().byID[keyID(b[magicBytes+1:])]
+	if !ok {
+		return nil, refused
+	}
+	plain, err := k.aead.Open(nil, b[headerBytes:headerBytes+nonceBytes], b[headerBytes+nonceBytes:], s.kind.authenticated(b[:headerBytes]))
+	if err != nil {
+		return nil, refused
+	}
+	c, err := unmarshal(plain)
+	if err != nil || !s.live(c) {
+		return nil, refused
+	}
+	return c, nil
+}
+
+func (s *Sealer) live(c *Claims) bool {
+	now := s.now()
+	return now.Before(c.ExpiresAt) && !c.IssuedAt.After(now.Add(FutureSkew)) && c.ExpiresAt.After(c.IssuedAt)
+}
+
+// authenticated returns the additional data: the audience, then the header.
+func (k Kind) authenticated(header []byte) []byte {
+	out := make([]byte, 0, len(k.audience)+1+len(header))
+	out = append(out, k.audience...)
+	out = append(out, 0)
+	return append(out, header...)
+}
+
+// NewQueryID returns a random id.
+func NewQueryID() QueryID {
+	var id QueryID
+	_, _ = rand.Read(id[:]) // crypto/rand.Read never returns an error since Go 1.24
+	return id
+}
