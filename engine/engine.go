@@ -54,7 +54,7 @@ type Engine interface {
 
 	// Open returns exactly the pinned version. Its bytes are verified against
 	// the snapshot's digest; a version whose objects are gone is
-	// lake.Precondition.
+	// [ErrUnavailable], which a scan may also find out later.
 	Open(ctx context.Context, snap lake.Snapshot) (Dataset, error)
 
 	// Retire returns the operations that the commit dropping the table must
@@ -122,9 +122,9 @@ type Dataset interface {
 
 // ScanOptions narrows a scan. The zero value reads everything.
 type ScanOptions struct {
-	// Columns are indexes of top-level fields of the dataset's schema, in the
-	// order the batches shall have them. nil means all; empty and not nil
-	// means none, and batches then carry only row counts.
+	// Columns are distinct indexes of top-level fields of the dataset's schema,
+	// in the order the batches shall have them. nil means all; empty and not
+	// nil means none, and batches then carry only row counts.
 	Columns []int
 	// BatchRows bounds a batch's rows; 0 means 65,536.
 	BatchRows int
@@ -141,7 +141,9 @@ type ScanOptions struct {
 // Scan delivers the batches of one pass. Next is safe for concurrent use, so
 // several threads may pull from one scan.
 type Scan interface {
-	// Next returns the next batch, owned by the caller, or io.EOF.
+	// Next returns the next batch, owned by the caller, or io.EOF. Values
+	// taken out of a batch without a copy, such as strings, are good until the
+	// batch is released. After an error every further call fails too.
 	Next(ctx context.Context) (arrow.RecordBatch, error)
 	// Close stops the scan and releases what it read ahead.
 	Close() error
