@@ -5,6 +5,7 @@ package catalog
 import (
 	"time"
 
+	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/metastore"
 )
 
@@ -13,27 +14,36 @@ type Options struct {
 	// Now tells the time for stamps and for the age rules of operation ids.
 	// nil means time.Now.
 	Now func() time.Time
+	// Retention is how long an append operation is remembered. 0 means
+	// [lake.OperationRetention].
+	Retention time.Duration
 }
 
 // Catalog applies the rules of this package to one metastore. It is safe for
 // concurrent use, holds no state that matters and may exist in any number.
 type Catalog struct {
-	store metastore.Store
-	now   func() time.Time
-	// registry serialises creates and drops of this process, which all
-	// replace the one generation record. Those of other processes meet it as
+	settler
+	now       func() time.Time
+	retention time.Duration
+	// registry serialises the creates and drops of this process, which all
+	// replace the one generation record. Those of another process meet it as
 	// a conflict and try again.
-	registry chan struct{}
+	registry turn
 	building directoryBuilder
 }
 
 // New returns a catalog over store. It does no I/O; the caller keeps the
 // store.
 func New(store metastore.Store, opts Options) *Catalog {
-	c := &Catalog{store: store, now: opts.Now, registry: make(chan struct{}, 1)}
+	c := &Catalog{
+		settler: settler{store}, now: opts.Now, retention: opts.Retention,
+		registry: newTurn(), building: directoryBuilder{turn: newTurn()},
+	}
 	if c.now == nil {
 		c.now = time.Now
 	}
-	c.building.turn = make(chan struct{}, 1)
+	if c.retention == 0 {
+		c.retention = lake.OperationRetention
+	}
 	return c
 }

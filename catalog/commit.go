@@ -22,16 +22,19 @@ const (
 	settleTimeout    = 5 * time.Second
 )
 
-// commit applies ops as one transaction and settles ambiguous answers: it
+// settler commits transactions and settles ambiguous answers.
+type settler struct{ store metastore.Store }
+
+// commit applies ops as one transaction. While the answer is ambiguous it
 // sends the same transaction under the same token until the answer is
 // definite. proof is the operation of ops whose value carries our nonce; a
 // strong read that finds exactly that value proves that the transaction
-// applied. An operation with no value proves nothing and is not read.
+// applied. A proof that puts nothing proves nothing and is not read.
 //
 // The result is nil, a *metastore.ConflictError, lake.Undetermined when it
 // cannot be told whether the transaction applied, or the store's own error
 // when it certainly did not.
-func (c *Catalog) commit(ctx context.Context, proof metastore.Op, ops []metastore.Op) error {
+func (s settler) commit(ctx context.Context, proof metastore.Op, ops []metastore.Op) error {
 	txn := metastore.Txn{Ops: ops, Token: lake.NewID().String()}
 	ambiguous := false
 	var err error
@@ -39,25 +42,25 @@ func (c *Catalog) commit(ctx context.Context, proof metastore.Op, ops []metastor
 		if attempt > 0 && !pause(ctx, firstCommitPause<<(attempt-1)) {
 			break
 		}
-		err = c.store.Commit(ctx, txn)
+		err = s.store.Commit(ctx, txn)
 		switch classify(err) {
 		case applied:
 			return nil
 		case refused:
-			if ambiguous && c.wrote(ctx, proof) {
+			if ambiguous && s.wrote(ctx, proof) {
 				return nil
 			}
 			return err
 		case unknown:
 			ambiguous = true
-			if c.wrote(ctx, proof) {
+			if s.wrote(ctx, proof) {
 				return nil
 			}
 		case retryable:
 		}
 	}
 	if ambiguous {
-		return lake.Errorf(lake.Undetermined, "commit %s: the metastore did not say whether it applied: %w", proof.Key, err)
+		return lake.Errorf(lake.Undetermined, "commit of %s: the metastore did not say whether it applied: %w", proof.Key, err)
 	}
 	return err
 }
@@ -90,14 +93,41 @@ func classify(err error) outcome {
 // wrote reports whether proof's key holds exactly the value we meant to put
 // there. It reads even when ctx has ended, for a short while: the answer
 // decides what the caller is told.
-func (c *Catalog) wrote(ctx context.Context, proof metastore.Op) bool {
+func (s settler) wrote(ctx context.Context, proof metastore.Op) bool {
 	if proof.Effect != metastore.Put {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
-	found, err := c.store.Get(ctx, proof.Key)
+	found, err := s.store.Get(ctx, proof.Key)
 	return err == nil && bytes.Equal(found.Value, proof.Value)
+}
+
+// holds reports whether an operation's expectation is met now. A failed read
+// counts as met: the caller then reports the less final error.
+func (s settler) holds(ctx context.Context, op metastore.Op) bool {
+	raw, err := s.read(ctx, op.Key)
+	return err != nil || op.Holds(raw)
+}
+
+// read returns the value under key, nil when it is absent.
+func (s settler) read(ctx context.Context, key string) ([]byte, error) {
+	found, err := s.store.Get(ctx, key)
+	switch {
+	case errors.Is(err, metastore.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case found.Value == nil:
+		return []byte{}, nil
+	}
+	return found.Value, nil
+}
+
+// isConflict reports whether a transaction failed on an expectation.
+func isConflict(err error) bool {
+	var conflict *metastore.ConflictError
+	return errors.As(err, &conflict)
 }
 
 // pause waits for about d, and reports false when ctx ends first.
@@ -110,23 +140,4 @@ func pause(ctx context.Context, d time.Duration) bool {
 	case <-timer.C:
 		return true
 	}
-}
-
-// conflictKey returns the key a commit conflicted on, or "".
-func conflictKey(err error) string {
-	var conflict *metastore.ConflictError
-	if errors.As(err, &conflict) {
-		return conflict.Key
-	}
-	return ""
-}
-
-// holds reports whether key still has exactly the value raw. A failed read
-// counts as holding: the caller then reports the less final error.
-func (c *Catalog) holds(ctx context.Context, key string, raw []byte) bool {
-	found, err := c.store.Get(ctx, key)
-	if errors.Is(err, metastore.ErrNotFound) {
-		return false
-	}
-	return err != nil || bytes.Equal(found.Value, raw)
 }

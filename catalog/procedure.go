@@ -222,9 +222,8 @@ func (c *Catalog) CommitKeep(ctx context.Context, old Procedure, ops ...metastor
 // procedureError tells a lost lease from another failed expectation. A store
 // may name any of several failed keys, so the record itself is read.
 func (c *Catalog) procedureError(ctx context.Context, verb string, old Procedure, err error) error {
-	key := procedureKey(old.Kind, old.ID)
-	failed := conflictKey(err)
-	if failed == key || failed != "" && !c.holds(ctx, key, old.raw) {
+	guard := metastore.Guard(procedureKey(old.Kind, old.ID), old.raw)
+	if isConflict(err) && !c.holds(ctx, guard) {
 		return &lake.Error{Kind: lake.Fenced, Op: verb, Message: "another attempt took it over", Err: err}
 	}
 	return lake.Wrap(verb, err)
