@@ -1,0 +1,137 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package duck
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/lakeplane/lake/lake"
+)
+
+// parser is a small DuckDB instance that only ever parses: it runs no
+// statement of a client.
+type parser struct {
+	db   *database
+	conn *connection
+}
+
+func newParser() (*parser, error) {
+	p := &parser{}
+	db, err := openDatabase(map[string]string{
+		"threads": "1", "memory_limit": "256MB", "temp_directory": "",
+		"autoinstall_known_extensions": "false", "autoload_known_extensions": "false",
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.db = db
+	if p.conn, err = db.connect(); err != nil {
+		p.close()
+		return nil, err
+	}
+	if err := p.conn.exec("SET enable_external_access = false; SET lock_configuration = true"); err != nil {
+		p.close()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *parser) close() {
+	if p.conn != nil {
+		p.conn.close()
+	}
+	p.db.close()
+}
+
+func (e *Engine) openParsers() error {
+	for i := range e.opts.Parsers {
+		p, err := newParser()
+		if err != nil {
+			for range e.opts.Parsers - i {
+				e.parsers <- nil
+			}
+			_ = e.Close()
+			return err
+		}
+		e.parsers <- p
+	}
+	return nil
+}
+
+// SerializeSQL parses a text and returns DuckDB's syntax tree as JSON, as
+// json_serialize_sql writes it: a parse error is part of the document. Nothing
+// of the text is bound or executed. Parsing cannot be stopped, but it is
+// linear in a text that the gate has bounded.
+func (e *Engine) SerializeSQL(ctx context.Context, sql string) ([]byte, error) {
+	select {
+	case <-e.done:
+		return nil, errClosed
+	case <-ctx.Done():
+		return nil, stopped(ctx)
+	case p := <-e.parsers:
+		defer func() { e.parsers <- p }()
+		if p == nil {
+			return nil, errClosed
+		}
+		return p.conn.lookupText("SELECT json_serialize_sql($1::VARCHAR)", sql)
+	}
+}
+
+// logicalPlan returns the unoptimized plan of a statement as JSON. Parameters
+// cannot be serialized, so each is replaced by NULL, which leaves the origin
+// of every column as it is.
+func (c *connection) logicalPlan(sql string) ([]byte, error) {
+	ast, err := c.lookupText("SELECT json_serialize_sql($1::VARCHAR)", sql)
+	if err != nil {
+		return nil, err
+	}
+	bare, found, err := withoutParameters(ast)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return c.lookupText("SELECT json_serialize_plan($1::VARCHAR)", sql)
+	}
+	return c.lookupText("SELECT json_serialize_plan(json_deserialize_sql($1::VARCHAR))", string(bare))
+}
+
+// withoutParameters replaces every placeholder of a syntax tree by NULL.
+func withoutParameters(ast []byte) ([]byte, bool, error) {
+	var doc map[string]any
+	dec := json.NewDecoder(bytes.NewReader(ast))
+	dec.UseNumber() // positions are 64-bit numbers
+	if err := dec.Decode(&doc); err != nil {
+		return nil, false, lake.Errorf(lake.Unknown, "syntax tree: %w", err)
+	}
+	found := replaceParameters(doc)
+	if !found {
+		return nil, false, nil
+	}
+	out, err := json.Marshal(doc)
+	return out, true, err
+}
+
+func replaceParameters(node any) (found bool) {
+	switch n := node.(type) {
+	case map[string]any:
+		if n["class"] == "PARAMETER" {
+			delete(n, "identifier")
+			n["class"], n["type"] = "CONSTANT", "VALUE_CONSTANT"
+			n["value"] = map[string]any{"type": map[string]any{"id": "NULL", "type_info": nil}, "is_null": true}
+			return true
+		}
+		if _, ok := n["named_param_map"]; ok {
+			n["named_param_map"] = []any{}
+		}
+		for _, v := range n {
+			found = replaceParameters(v) || found
+		}
+	case []any:
+		for _, v := range n {
+			found = replaceParameters(v) || found
+		}
+	}
+	return found
+}

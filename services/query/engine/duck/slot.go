@@ -1,0 +1,367 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package duck
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/services/query/engine"
+)
+
+// slot is one DuckDB instance, which runs one query at a time. Nothing
+// outlives a query in it: the views of a query are made in a transaction that
+// is rolled back.
+type slot struct {
+	opts  Options
+	id    uint64
+	spill string
+	db    *database
+	conn  *connection
+
+	mu     sync.Mutex
+	query  *query
+	broken bool
+}
+
+// tableIDs numbers bound tables over all slots, so that a number never means
+// two tables.
+var tableIDs atomic.Uint64
+
+func newSlot(opts Options) (_ *slot, err error) {
+	s := &slot{opts: opts}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	if opts.SpillDir != "" {
+		if s.spill, err = os.MkdirTemp(opts.SpillDir, "slot-*"); err != nil {
+			return nil, lake.Errorf(lake.Unavailable, "query engine: spill directory: %w", err)
+		}
+	}
+	if s.db, err = openDatabase(s.settings()); err != nil {
+		return nil, err
+	}
+	if s.conn, err = s.db.connect(); err != nil {
+		return nil, err
+	}
+	s.id = slots.add(s)
+	if err := s.conn.registerScan(s.id); err != nil {
+		return nil, err
+	}
+	return s, s.conn.exec(s.lockdown())
+}
+
+func (s *slot) settings() map[string]string {
+	set := map[string]string{
+		"threads":                      strconv.Itoa(s.opts.Threads),
+		"memory_limit":                 fmt.Sprintf("%dB", s.opts.Memory),
+		"preserve_insertion_order":     "false",
+		"autoinstall_known_extensions": "false",
+		"autoload_known_extensions":    "false",
+		"allow_community_extensions":   "false",
+		"temp_directory":               s.spill,
+	}
+	if s.spill != "" {
+		set["max_temp_directory_size"] = fmt.Sprintf("%dB", s.opts.SpillBytes)
+	}
+	return set
+}
+
+// lockdown is run last: after it no statement can reach files or the network
+// or change a setting.
+func (s *slot) lockdown() string {
+	return fmt.Sprintf(`ATTACH ':memory:' AS %s; USE %s;
+		SET errors_as_json = true; SET TimeZone = 'UTC';
+		SET enable_external_access = false; SET lock_configuration = true`, s.opts.Catalog, s.opts.Catalog)
+}
+
+func (s *slot) close() {
+	if s.conn != nil {
+		s.conn.close()
+	}
+	if s.db != nil {
+		s.db.close()
+	}
+	slots.drop(s.id)
+	if s.spill != "" {
+		_ = os.RemoveAll(s.spill)
+	}
+}
+
+// table is the bound table of the running query with that number, or nil.
+func (s *slot) table(id uint64) *boundTable {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.query == nil {
+		return nil
+	}
+	return s.query.tables[id]
+}
+
+// rowsPerThread is about how many rows make a thread worth starting.
+const rowsPerThread = 65_536
+
+func (s *slot) scanThreads(rows uint64) int {
+	return int(min(uint64(s.opts.Threads), rows/rowsPerThread+1))
+}
+
+// interruptEvery is how often a stopped query is interrupted until it ends: an
+// interrupt that comes between two calls of the statement is lost.
+const interruptEvery = 20 * time.Millisecond
+
+// run gives the slot to a query and takes it back clean. The instance is
+// interrupted when the query's context ends.
+func (s *slot) run(q *query, work func() error) (err error) {
+	s.setQuery(q)
+	ended := make(chan struct{})
+	watcher := make(chan struct{})
+	stop := context.AfterFunc(q.ctx, func() { s.interrupt(ended, watcher) })
+	err = s.inTransaction(q, work)
+	close(ended)
+	if !stop() {
+		<-watcher // the interrupts must not hit the next query
+	}
+	s.setQuery(nil)
+	return q.explain(err)
+}
+
+func (s *slot) setQuery(q *query) {
+	s.mu.Lock()
+	s.query = q
+	s.mu.Unlock()
+}
+
+func (s *slot) interrupt(ended <-chan struct{}, done chan<- struct{}) {
+	defer close(done)
+	tick := time.NewTicker(interruptEvery)
+	defer tick.Stop()
+	for {
+		s.conn.interrupt()
+		select {
+		case <-ended:
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// inTransaction makes the views, works, and rolls the views back. A slot that
+// cannot be rolled back is broken.
+func (s *slot) inTransaction(q *query, work func() error) error {
+	tables, err := q.bindTables(func() uint64 { return tableIDs.Add(1) })
+	if err != nil {
+		return err
+	}
+	views, err := s.views(tables)
+	if err != nil {
+		return err
+	}
+	err = s.conn.exec("BEGIN TRANSACTION")
+	if err == nil {
+		err = s.createAndWork(views, work)
+		if rollback := s.rollback(); rollback != nil {
+			s.broken = true
+		}
+	}
+	if isBroken(err) {
+		s.broken = true
+	}
+	return err
+}
+
+func (s *slot) createAndWork(views string, work func() error) error {
+	if views != "" {
+		if err := s.conn.exec(views); err != nil {
+			return err
+		}
+	}
+	return work()
+}
+
+// rollback is tried again when an interrupt of the ending query hits it.
+func (s *slot) rollback() (err error) {
+	for range 5 {
+		if err = s.conn.exec("ROLLBACK"); err == nil || !isInterrupted(err) {
+			return err
+		}
+	}
+	return err
+}
+
+// views writes the statements that make the query's tables visible under
+// their names, and nothing else.
+func (s *slot) views(tables []*boundTable) (string, error) {
+	var sql strings.Builder
+	schemas := map[string]bool{"main": true}
+	for _, t := range tables {
+		if t.name.Catalog != "" && !strings.EqualFold(t.name.Catalog, s.opts.Catalog) {
+			return "", lake.Errorf(lake.Unsupported, "table %s: catalog %q is not served by this engine, only %q", dotted(t.name), t.name.Catalog, s.opts.Catalog)
+		}
+		schema := t.name.Namespace
+		if schema == "" {
+			schema = "main"
+		}
+		place := s.opts.Catalog + "." + quote(schema)
+		if key := strings.ToLower(schema); !schemas[key] {
+			schemas[key] = true
+			fmt.Fprintf(&sql, "CREATE SCHEMA %s;", place)
+		}
+		fmt.Fprintf(&sql, "CREATE VIEW %s.%s AS SELECT * FROM lake_scan(%d::UBIGINT);", place, quote(t.name.Table), t.id)
+	}
+	return sql.String(), nil
+}
+
+// quote makes an identifier of any name.
+func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// newQuery is a query under a context of its own.
+func newQuery(ctx context.Context, req engine.Request, dry bool) *query {
+	q := &query{req: req, dry: dry, tables: map[uint64]*boundTable{}}
+	q.ctx, q.stop = context.WithCancelCause(ctx)
+	return q
+}
+
+// plan binds the statement and describes its result.
+func (s *slot) plan(q *query) (plan engine.Plan, err error) {
+	err = s.run(q, func() error {
+		p, err := s.prepare(q)
+		if err != nil {
+			return err
+		}
+		defer p.stmt.close()
+		if q.req.Params != nil {
+			// Only starting makes DuckDB bind again with the parameters' types.
+			cur, err := p.stmt.start()
+			if err != nil {
+				return err
+			}
+			defer cur.close()
+		}
+		out, err := describe(p.stmt.columns(), p.origins)
+		plan = engine.Plan{Schema: out.schema, Parameters: p.stmt.parameters()}
+		return err
+	})
+	return plan, err
+}
+
+// prepared is a statement ready to start.
+type prepared struct {
+	stmt    *statement
+	origins []origin
+}
+
+// prepare parses and binds the statement with its parameters. Whatever else
+// must be asked of the connection is asked here: a second statement would end
+// one that has started.
+func (s *slot) prepare(q *query) (p prepared, err error) {
+	if p.stmt, err = s.conn.prepare(q.req.SQL); err != nil {
+		return p, err
+	}
+	defer func() {
+		if err != nil {
+			p.stmt.close()
+		}
+	}()
+	if q.remarkable() {
+		if p.origins, err = s.origins(q); err != nil {
+			return p, err
+		}
+	}
+	if q.req.Params != nil {
+		err = p.stmt.bindRow(q.req.Params)
+	}
+	return p, err
+}
+
+// remarkable reports whether lineage can matter, which costs a second binding.
+func (q *query) remarkable() bool {
+	for _, t := range q.tables {
+		for _, c := range t.columns {
+			if !c.unremarkable() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// origins traces the statement's columns, or returns nil where they cannot be
+// traced. It fails only when the query must end.
+func (s *slot) origins(q *query) ([]origin, error) {
+	plan, err := s.conn.logicalPlan(q.req.SQL)
+	if err == nil {
+		l := &lineage{tables: q.tables, ctes: map[uint64][]origin{}}
+		var o []origin
+		if o, err = l.trace(plan); err == nil {
+			return o, nil
+		}
+	}
+	if isBroken(err) || isInterrupted(err) {
+		return nil, err
+	}
+	return nil, nil
+}
+
+// execute runs the statement and emits its batches.
+func (s *slot) execute(q *query, emit func(arrow.RecordBatch) error) error {
+	return s.run(q, func() error {
+		p, err := s.prepare(q)
+		if err != nil {
+			return err
+		}
+		defer p.stmt.close()
+		if n := p.stmt.params(); n > 0 && q.req.Params == nil {
+			return lake.Errorf(lake.Invalid, "the statement has %d parameters and none is bound", n)
+		}
+		cur, err := p.stmt.start()
+		if err != nil {
+			return err
+		}
+		defer cur.close()
+		out, err := describe(p.stmt.columns(), p.origins)
+		if err != nil {
+			return err
+		}
+		return s.stream(cur, out, emit)
+	})
+}
+
+func (s *slot) stream(cur *cursor, out output, emit func(arrow.RecordBatch) error) error {
+	if err := cur.open(); err != nil {
+		return err
+	}
+	for i, c := range cur.columns() {
+		if !c.typ.equal(out.types[i]) {
+			return lake.Errorf(lake.Unknown, "column %s: executed as another type than planned", c.name)
+		}
+	}
+	b, err := newBatcher(s.opts, out, emit)
+	if err != nil {
+		return err
+	}
+	for {
+		c, err := cur.next()
+		if err != nil {
+			return err
+		}
+		if c.c == nil {
+			return b.flush()
+		}
+		err = b.add(c)
+		c.destroy()
+		if err != nil {
+			return err
+		}
+	}
+}
