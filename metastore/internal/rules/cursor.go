@@ -1,0 +1,63 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"strings"
+
+	"github.com/lakeplane/lake/metastore"
+)
+
+// A cursor is base64url of: one version byte, 8 bytes of the SHA-256 of the
+// prefix it belongs to, and the last key that was returned. Holding the key
+// itself, not a row, it stays good when that row is deleted.
+const (
+	cursorVersion = 1
+	cursorSum     = 8
+)
+
+// EncodeCursor returns the cursor that continues a scan of prefix after the
+// key last.
+func EncodeCursor(prefix, last string) string {
+	sum := sha256.Sum256([]byte(prefix))
+	raw := append([]byte{cursorVersion}, sum[:cursorSum]...)
+	return base64.RawURLEncoding.EncodeToString(append(raw, last...))
+}
+
+// DecodeCursor returns the key after which a scan of prefix continues, empty
+// for an empty cursor. A cursor made for another prefix, by another version of
+// the format, or by nobody is refused with [metastore.ErrInvalid].
+func DecodeCursor(prefix, cursor string) (after string, err error) {
+	if cursor == "" {
+		return "", nil
+	}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	if err != nil || len(raw) <= 1+cursorSum || raw[0] != cursorVersion {
+		return "", fmt.Errorf("%w: malformed cursor: want the Next of the page before", metastore.ErrInvalid)
+	}
+	sum := sha256.Sum256([]byte(prefix))
+	last := string(raw[1+cursorSum:])
+	if string(raw[1:1+cursorSum]) != string(sum[:cursorSum]) || !strings.HasPrefix(last, prefix) {
+		return "", fmt.Errorf("%w: cursor of another prefix than %q", metastore.ErrInvalid, prefix)
+	}
+	if err := metastore.CheckKey(last); err != nil {
+		return "", fmt.Errorf("malformed cursor: %w", err)
+	}
+	return last, nil
+}
+
+// PrefixEnd returns the smallest string above every string that starts with
+// prefix, or false when there is none.
+func PrefixEnd(prefix string) (string, bool) {
+	end := []byte(prefix)
+	for i := len(end) - 1; i >= 0; i-- {
+		if end[i] != 0xff {
+			end[i]++
+			return string(end[:i+1]), true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,26 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package pebble
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/lakeplane/lake/metastore"
+	"github.com/lakeplane/lake/metastore/metastoretest"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
+
+func openTemp(tb testing.TB) metastore.Store {
+	s, err := Open(tb.TempDir(), Options{})
+	require.NoError(tb, err)
+	tb.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func TestConformance(t *testing.T) { metastoretest.Run(t, openTemp) }

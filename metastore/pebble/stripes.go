@@ -1,0 +1,144 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package pebble
+
+import (
+	"context"
+	"hash/maphash"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/lakeplane/lake/metastore"
+	"github.com/lakeplane/lake/metastore/internal/rules"
+)
+
+// stripeCount trades memory for false sharing: two unrelated keys of one
+// stripe only wait for each other's check, or a read for the other's sync.
+const stripeCount = 1024
+
+// flight is a commit between its appearance in the memtable and its sync.
+type flight struct {
+	landed chan struct{} // closed when the outcome is known
+	err    error         // why the sync failed; set before landed is closed
+}
+
+// stripe guards the keys that hash to it.
+type stripe struct {
+	mu sync.Mutex
+	// last is the latest flight that wrote one of the stripe's keys, set
+	// before the write is visible. It may have landed.
+	last atomic.Pointer[flight]
+	_    [40]byte // one stripe per cache line
+}
+
+type stripes struct {
+	seed maphash.Seed
+	all  [stripeCount]stripe
+	// aloft counts the flights that have not landed. It rises before the write
+	// is visible.
+	aloft atomic.Int64
+}
+
+func (s *stripes) of(key string) *stripe { return &s.all[s.index(key)] }
+
+func (s *stripes) index(key string) int {
+	return int(maphash.String(s.seed, key) % stripeCount)
+}
+
+// selection is the stripes of one transaction, ascending and distinct.
+type selection struct {
+	from    *stripes
+	indexes []int
+}
+
+// selectFor returns the stripes of a transaction's keys and of its token. A
+// token shares the stripes of keys, which is harmless.
+func (s *stripes) selectFor(txn metastore.Txn) selection {
+	indexes := make([]int, 0, len(txn.Ops)+1)
+	for _, op := range txn.Ops {
+		indexes = append(indexes, s.index(op.Key))
+	}
+	if txn.Token != "" {
+		indexes = append(indexes, s.index(txn.Token))
+	}
+	slices.Sort(indexes)
+	return selection{s, slices.Compact(indexes)}
+}
+
+// lock takes the locks in ascending order, the same for everybody, so that no
+// two transactions wait for each other.
+func (s selection) lock() {
+	for _, i := range s.indexes {
+		s.from.all[i].mu.Lock()
+	}
+}
+
+func (s selection) unlock() {
+	for _, i := range s.indexes {
+		s.from.all[i].mu.Unlock()
+	}
+}
+
+// takeOff announces a flight. The caller holds the locks and writes next.
+// Guarded keys are announced as well: it costs their readers a wait at worst.
+func (s selection) takeOff() *flight {
+	f := &flight{landed: make(chan struct{})}
+	s.from.aloft.Add(1)
+	for _, i := range s.indexes {
+		s.from.all[i].last.Store(f)
+	}
+	return f
+}
+
+// land publishes a flight's outcome.
+func (s selection) land(f *flight, err error) {
+	f.err = err
+	s.from.aloft.Add(-1)
+	close(f.landed)
+}
+
+// landed waits for everything that was written through the stripes so far.
+// It is not interrupted: a sync is short, and a broken one ends.
+func (s selection) landed() error {
+	for _, i := range s.indexes {
+		if err := s.from.all[i].landed(context.Background()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// landed waits until the last write through the stripe is durable, which makes
+// durable all that a read before this call can have seen under its keys.
+func (s *stripe) landed(ctx context.Context) error {
+	f := s.last.Load()
+	if f == nil {
+		return nil
+	}
+	select {
+	case <-f.landed:
+		return f.err
+	default:
+	}
+	select {
+	case <-f.landed:
+		return f.err
+	case <-ctx.Done():
+		return rules.Cancelled(ctx.Err())
+	}
+}
+
+// landed waits until all that a read before this call can have seen under any
+// key is durable.
+func (s *stripes) landed(ctx context.Context) error {
+	if s.aloft.Load() == 0 {
+		return nil
+	}
+	for i := range s.all {
+		if err := s.all[i].landed(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
