@@ -1,0 +1,175 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+// Package arch holds the import map: who may know whom, and why. A failing
+// test here means that a package moved into a room it has no key for; change
+// the code, or change the map together with docs/architecture.md.
+package arch
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/lakeplane/lake"
+
+// rule says that packages under From import nothing under any of Never, except
+// what is under Except. All are paths; inside the module they start with "./".
+type rule struct {
+	From   string
+	Never  []string
+	Except []string
+	Why    string
+}
+
+// rules are the walls of docs/architecture.md. Tests (package x_test) are free
+// to cross them: they wire real neighbours together.
+var rules = []rule{
+	{From: "./lake", Never: []string{"./", "."}, Except: []string{"./lake"}, Why: "everyone imports the nouns, so they import only the standard library"},
+	{From: "./metastore", Never: []string{"./"}, Except: []string{"./lake", "./metastore", "./internal", "./api"}, Why: "the store of truth knows nothing of what it stores"},
+	{From: "./objstore", Never: []string{"./"}, Except: []string{"./lake", "./objstore", "./internal"}, Why: "objects are bytes"},
+	{From: "./lance", Never: []string{"./"}, Except: []string{"./lance", "./lake"}, Why: "the Lance library is of use to strangers: format only, no catalog"},
+	{From: "./catalog", Never: []string{"./"}, Except: []string{"./catalog", "./lake", "./metastore"}, Why: "rules over the metastore know no transport, engine or procedure"},
+	{From: "./catalog", Never: backends, Why: "the catalog works on any backend"},
+	{From: "./engine", Never: []string{"./catalog", "./services", "./workflows", "./activities", "./worker", "./sdk", "./api"}, Why: "a storage engine is replaceable and serves, never calls, the tiers"},
+	{From: "./engine", Never: backends, Why: "an engine hands out metastore operations and commits nothing itself"},
+	{From: "./activities", Never: []string{"./services", "./worker", "./sdk", "./cmd"}, Why: "procedures work on the records and objects, not through servers"},
+	{From: "./activities", Never: backends, Why: "procedures work on any backend"},
+	{From: "./workflows", Never: []string{"./catalog", "./metastore", "./objstore", "./engine", "./lance", "./services", "./worker", "./sdk"}, Why: "workflows are deterministic: all I/O is in activities"},
+	{From: "./workflows", Never: []string{"net", "net/http", "os", "database/sql", "math/rand", "crypto/rand"}, Except: []string{"net/url"}, Why: "workflows are deterministic: all I/O is in activities"},
+	{From: "./services", Never: []string{"./activities", "./worker", "./cmd", "./sdk"}, Why: "hot paths never wait for procedures"},
+	{From: "./services", Never: []string{"./lance", "./objstore", "./engine/lance"}, Why: "services see storage through the engine port only"},
+	{From: "./services", Never: backends, Why: "services are wired to a backend by the binary"},
+	{From: "./services/query", Never: []string{"./metastore", "./catalog", "./workflows"}, Why: "query replicas hold no metastore credentials; they ask metasrv"},
+	{From: "./sdk", Never: []string{"./"}, Except: []string{"./sdk", "./api", "./lake", "./internal"}, Why: "a client links nothing of the servers"},
+	{From: "./api", Never: []string{"./"}, Except: []string{"./api"}, Why: "generated code only"},
+	{From: "./internal", Never: []string{"./services", "./workflows", "./activities", "./worker", "./catalog", "./cmd"}, Why: "small helpers sit below the tiers"},
+	{From: "./", Never: []string{"./cmd", "./test"}, Except: []string{"./cmd", "./test"}, Why: "nothing depends on a binary or a test"},
+}
+
+var backends = []string{"./metastore/memory", "./metastore/pebble", "./metastore/postgres", "./metastore/dynamodb", "./metastore/remote", "./objstore/local", "./objstore/s3"}
+
+// drivers may be imported by the packages named only.
+var drivers = map[string][]string{
+	"github.com/cockroachdb/pebble":          {"./metastore/pebble"},
+	"github.com/jackc/pgx":                   {"./metastore/postgres", "./internal/pgtest"},
+	"github.com/aws/aws-sdk-go-v2":           {"./metastore/dynamodb", "./objstore/s3", "./sdk"},
+	"github.com/duckdb/duckdb-go-bindings":   {"./services/query/engine/duck"},
+	"go.temporal.io":                         {"./workflows", "./activities", "./worker", "./internal/devtemporal", "./cmd"},
+	"github.com/spf13/cobra":                 {"./cmd"},
+	"github.com/prometheus/client_golang":    {"./services", "./worker", "./activities", "./cmd"},
+	"github.com/stretchr/testify":            testHelpers,
+	"pgregory.net/rapid":                     testHelpers,
+	"go.uber.org/goleak":                     testHelpers,
+	"github.com/anishathalye/porcupine":      testHelpers,
+	"github.com/apache/arrow-go/v18/parquet": {"./internal/ingest", "./cmd", "./test"},
+}
+
+var testHelpers = []string{"./metastore/metastoretest", "./objstore/objstoretest", "./engine/enginetest", "./internal/pgtest", "./test"}
+
+type pkg struct {
+	ImportPath string
+	Imports    []string
+}
+
+func TestImportsGoOneWay(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, r := range rules {
+			if !under(p.ImportPath, r.From) {
+				continue
+			}
+			for _, imp := range p.Imports {
+				if forbidden(imp, r) {
+					t.Errorf("%s imports %s: %s", p.ImportPath, imp, r.Why)
+				}
+			}
+		}
+	}
+}
+
+func TestOnlyABackendImportsItsDriver(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, imp := range p.Imports {
+			for driver, allowed := range drivers {
+				if !under(imp, driver) || slices.ContainsFunc(allowed, func(a string) bool { return under(p.ImportPath, a) }) {
+					continue
+				}
+				t.Errorf("%s imports %s: only %s may", p.ImportPath, imp, strings.Join(allowed, ", "))
+			}
+		}
+	}
+}
+
+// TestRulesBite makes sure that the matching itself works: a map that matches
+// nothing would pass for ever.
+func TestRulesBite(t *testing.T) {
+	require.True(t, under(module+"/lance/file", "./lance"))
+	require.False(t, under(module+"/lancet", "./lance"), "a folder boundary, not a prefix")
+	require.True(t, under("go.temporal.io/sdk/client", "go.temporal.io"))
+	require.True(t, forbidden(module+"/services/query", rule{Never: []string{"./services"}}))
+	require.False(t, forbidden(module+"/lake", rule{Never: []string{"./"}, Except: []string{"./lake"}}))
+	require.True(t, forbidden("github.com/google/uuid", rule{Never: []string{"."}}))
+	require.False(t, forbidden("strings", rule{Never: []string{"."}}))
+	for _, r := range rules {
+		require.NotEmpty(t, r.Why)
+	}
+}
+
+func TestNoRoomForEverything(t *testing.T) {
+	for _, p := range packages(t) {
+		last := p.ImportPath[strings.LastIndex(p.ImportPath, "/")+1:]
+		require.NotContains(t, []string{"util", "utils", "common", "helpers", "misc", "shared"}, last, "%s: name the noun", p.ImportPath)
+	}
+}
+
+func forbidden(imp string, r rule) bool {
+	hit := func(path string) bool { return under(imp, path) }
+	return slices.ContainsFunc(r.Never, hit) && !slices.ContainsFunc(r.Except, hit)
+}
+
+// under reports whether an import path is the folder or inside it. "./" is the
+// whole module and "." everything outside both the module and the standard
+// library.
+func under(imp, folder string) bool {
+	switch {
+	case folder == "./":
+		return imp == module || strings.HasPrefix(imp, module+"/")
+	case folder == ".":
+		first, _, _ := strings.Cut(imp, "/")
+		return strings.Contains(first, ".") && !under(imp, "./")
+	}
+	if rest, ok := strings.CutPrefix(folder, "./"); ok {
+		folder = module + "/" + rest
+	}
+	return imp == folder || strings.HasPrefix(imp, folder+"/")
+}
+
+func packages(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", module+"/...")
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		t.Fatalf("go list: %s", exit.Stderr)
+	}
+	require.NoError(t, err)
+	var all []pkg
+	dec := json.NewDecoder(strings.NewReader(string(out)))
+	for {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	require.NotEmpty(t, all)
+	return all
+}
