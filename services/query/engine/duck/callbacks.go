@@ -28,8 +28,8 @@ var (
 type scan struct {
 	table   *boundTable
 	rows    storage.Scan // nil when the query is dry
-	columns []int        // projected fields, -1 for a row id
-	read    []int        // columns without the row ids: what batches hold
+	columns []int        // projected fields, -1 for a row marker
+	read    []int        // columns without row markers: what batches hold
 }
 
 // guard turns a panic of the Go side, which must not unwind into C++, into the
@@ -62,8 +62,9 @@ func lakeScanBind(slotID, tableID C.uint64_t, info C.duckdb_bind_info) (failed C
 	if t, err = lookup(uint64(slotID), uint64(tableID)); err != nil {
 		return 1
 	}
+	addColumn(info, rowMarker(t.columns), logical{id: tBoolean})
 	for _, c := range t.columns {
-		addColumn(info, c)
+		addColumn(info, c.field.Name, c.typ)
 	}
 	C.duckdb_bind_set_cardinality(info, C.idx_t(t.table.Rows()), true)
 	return 0
@@ -87,12 +88,12 @@ func lookup(slotID, tableID uint64) (*boundTable, error) {
 	return nil, lake.Errorf(lake.Invalid, "lake_scan: no such table")
 }
 
-func addColumn(info C.duckdb_bind_info, c column) {
-	name := C.CString(c.field.Name)
-	defer C.free(unsafe.Pointer(name))
-	typ := c.typ.create()
+func addColumn(info C.duckdb_bind_info, name string, l logical) {
+	text := C.CString(name)
+	defer C.free(unsafe.Pointer(text))
+	typ := l.create()
 	defer C.duckdb_destroy_logical_type(&typ)
-	C.duckdb_bind_add_result_column(info, name, typ)
+	C.duckdb_bind_add_result_column(info, text, typ)
 }
 
 func setError(err error, set func(*C.char)) {
@@ -133,15 +134,15 @@ func lakeScanOpen(slotID, tableID C.uint64_t, info C.duckdb_init_info) (id C.uin
 	return C.uint64_t(scans.add(s))
 }
 
-// project adds one output column. DuckDB asks for an index past the last field
-// when it wants row ids, which are never read.
+// project adds one output column. Index 0 is the row marker, and an index past
+// the last field is a row id; neither is read from the table.
 func (s *scan) project(index int64) {
-	if index < 0 || index >= int64(len(s.table.columns)) {
+	if index < markers || index >= int64(len(s.table.columns)+markers) {
 		s.columns = append(s.columns, -1)
 		return
 	}
-	s.columns = append(s.columns, int(index))
-	s.read = append(s.read, int(index))
+	s.columns = append(s.columns, int(index)-markers)
+	s.read = append(s.read, int(index)-markers)
 }
 
 // lakeScanClose ends a pass. No thread is in lakeScanNext any more.

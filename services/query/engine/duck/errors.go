@@ -19,16 +19,18 @@ type duckError struct {
 	Position string `json:"position"`
 }
 
-// decodeError reads DuckDB's JSON, or its plain form "Binder Error: text".
+// decodeError reads DuckDB's JSON, its plain form "Binder Error: text", or
+// the one inside the other.
 func decodeError(raw string) duckError {
+	typ, msg, ok := strings.Cut(raw, " Error: ")
+	if !ok || len(typ) > 40 || strings.HasPrefix(raw, "{") {
+		typ, msg = "", raw
+	}
 	var e duckError
-	if strings.HasPrefix(raw, "{") && json.Unmarshal([]byte(raw), &e) == nil {
+	if strings.HasPrefix(msg, "{") && json.Unmarshal([]byte(msg), &e) == nil {
 		return e
 	}
-	if typ, msg, ok := strings.Cut(raw, " Error: "); ok && len(typ) < 40 {
-		return duckError{Type: typ, Message: msg}
-	}
-	return duckError{Message: raw}
+	return duckError{Type: typ, Message: msg}
 }
 
 // text is the message with its position in the statement, where known.

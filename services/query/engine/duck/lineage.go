@@ -68,6 +68,16 @@ type planExpr struct {
 	Index int    `json:"index"`
 }
 
+// UnmarshalJSON reads an expression. Rows of VALUES, which are lists of
+// expressions, count as computed.
+func (e *planExpr) UnmarshalJSON(b []byte) error {
+	type plain planExpr
+	if len(b) > 0 && b[0] == '[' {
+		return nil
+	}
+	return json.Unmarshal(b, (*plain)(e))
+}
+
 // lineage traces the columns of a plan back to table columns. It knows the
 // operators by name; one it does not know makes everything above it computed.
 type lineage struct {
@@ -151,8 +161,8 @@ func (l *lineage) scan(n *planNode) []origin {
 	all := make([]origin, len(n.ColumnIndexes))
 	if t := l.scanned(n); t != nil {
 		for i, c := range n.ColumnIndexes {
-			if c.Index < uint64(len(t.columns)) {
-				all[i].column = &t.columns[c.Index]
+			if k := c.Index - markers; k < uint64(len(t.columns)) {
+				all[i].column = &t.columns[k]
 			}
 		}
 	}

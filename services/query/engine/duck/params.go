@@ -53,6 +53,19 @@ func (s *statement) bindRow(row arrow.RecordBatch) error {
 	return nil
 }
 
+// bindNulls binds every placeholder to NULL.
+func (s *statement) bindNulls() error {
+	for i := range s.params() {
+		v := C.duckdb_create_null_value()
+		err := s.bind(i, v)
+		C.duckdb_destroy_value(&v)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // value makes a DuckDB value of one element. The caller destroys it.
 func value(arr arrow.Array, i int) (C.duckdb_value, error) {
 	if arr.IsNull(i) {

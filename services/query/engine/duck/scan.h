@@ -55,7 +55,7 @@ typedef struct lake_local {
 	int64_t rows;
 	int64_t position;
 	int32_t columns;
-	lake_node **roots; /* one a projected column; NULL for a row id */
+	lake_node **roots; /* one a projected column; NULL for a row marker */
 	lake_node *nodes;
 	char error[LAKE_ERROR_BYTES];
 } lake_local;

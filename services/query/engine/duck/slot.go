@@ -12,10 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/apache/arrow-go/v18/arrow"
-
 	"github.com/lakeplane/lake/lake"
-	"github.com/lakeplane/lake/services/query/engine"
 )
 
 // slot is one DuckDB instance, which runs one query at a time. Nothing
@@ -217,151 +214,11 @@ func (s *slot) views(tables []*boundTable) (string, error) {
 			schemas[key] = true
 			fmt.Fprintf(&sql, "CREATE SCHEMA %s;", place)
 		}
-		fmt.Fprintf(&sql, "CREATE VIEW %s.%s AS SELECT * FROM lake_scan(%d::UBIGINT);", place, quote(t.name.Table), t.id)
+		fmt.Fprintf(&sql, "CREATE VIEW %s.%s AS SELECT * EXCLUDE (%s) FROM lake_scan(%d::UBIGINT);",
+			place, quote(t.name.Table), rowMarker(t.columns), t.id)
 	}
 	return sql.String(), nil
 }
 
 // quote makes an identifier of any name.
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
-
-// newQuery is a query under a context of its own.
-func newQuery(ctx context.Context, req engine.Request, dry bool) *query {
-	q := &query{req: req, dry: dry, tables: map[uint64]*boundTable{}}
-	q.ctx, q.stop = context.WithCancelCause(ctx)
-	return q
-}
-
-// plan binds the statement and describes its result.
-func (s *slot) plan(q *query) (plan engine.Plan, err error) {
-	err = s.run(q, func() error {
-		p, err := s.prepare(q)
-		if err != nil {
-			return err
-		}
-		defer p.stmt.close()
-		if q.req.Params != nil {
-			// Only starting makes DuckDB bind again with the parameters' types.
-			cur, err := p.stmt.start()
-			if err != nil {
-				return err
-			}
-			defer cur.close()
-		}
-		out, err := describe(p.stmt.columns(), p.origins)
-		plan = engine.Plan{Schema: out.schema, Parameters: p.stmt.parameters()}
-		return err
-	})
-	return plan, err
-}
-
-// prepared is a statement ready to start.
-type prepared struct {
-	stmt    *statement
-	origins []origin
-}
-
-// prepare parses and binds the statement with its parameters. Whatever else
-// must be asked of the connection is asked here: a second statement would end
-// one that has started.
-func (s *slot) prepare(q *query) (p prepared, err error) {
-	if p.stmt, err = s.conn.prepare(q.req.SQL); err != nil {
-		return p, err
-	}
-	defer func() {
-		if err != nil {
-			p.stmt.close()
-		}
-	}()
-	if q.remarkable() {
-		if p.origins, err = s.origins(q); err != nil {
-			return p, err
-		}
-	}
-	if q.req.Params != nil {
-		err = p.stmt.bindRow(q.req.Params)
-	}
-	return p, err
-}
-
-// remarkable reports whether lineage can matter, which costs a second binding.
-func (q *query) remarkable() bool {
-	for _, t := range q.tables {
-		for _, c := range t.columns {
-			if !c.unremarkable() {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// origins traces the statement's columns, or returns nil where they cannot be
-// traced. It fails only when the query must end.
-func (s *slot) origins(q *query) ([]origin, error) {
-	plan, err := s.conn.logicalPlan(q.req.SQL)
-	if err == nil {
-		l := &lineage{tables: q.tables, ctes: map[uint64][]origin{}}
-		var o []origin
-		if o, err = l.trace(plan); err == nil {
-			return o, nil
-		}
-	}
-	if isBroken(err) || isInterrupted(err) {
-		return nil, err
-	}
-	return nil, nil
-}
-
-// execute runs the statement and emits its batches.
-func (s *slot) execute(q *query, emit func(arrow.RecordBatch) error) error {
-	return s.run(q, func() error {
-		p, err := s.prepare(q)
-		if err != nil {
-			return err
-		}
-		defer p.stmt.close()
-		if n := p.stmt.params(); n > 0 && q.req.Params == nil {
-			return lake.Errorf(lake.Invalid, "the statement has %d parameters and none is bound", n)
-		}
-		cur, err := p.stmt.start()
-		if err != nil {
-			return err
-		}
-		defer cur.close()
-		out, err := describe(p.stmt.columns(), p.origins)
-		if err != nil {
-			return err
-		}
-		return s.stream(cur, out, emit)
-	})
-}
-
-func (s *slot) stream(cur *cursor, out output, emit func(arrow.RecordBatch) error) error {
-	if err := cur.open(); err != nil {
-		return err
-	}
-	for i, c := range cur.columns() {
-		if !c.typ.equal(out.types[i]) {
-			return lake.Errorf(lake.Unknown, "column %s: executed as another type than planned", c.name)
-		}
-	}
-	b, err := newBatcher(s.opts, out, emit)
-	if err != nil {
-		return err
-	}
-	for {
-		c, err := cur.next()
-		if err != nil {
-			return err
-		}
-		if c.c == nil {
-			return b.flush()
-		}
-		err = b.add(c)
-		c.destroy()
-		if err != nil {
-			return err
-		}
-	}
-}

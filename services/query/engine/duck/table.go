@@ -5,6 +5,7 @@ package duck
 import (
 	"context"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -136,4 +137,20 @@ func checkDistinct(what string, fields []arrow.Field) error {
 		seen[key] = f.Name
 	}
 	return nil
+}
+
+// markers is the number of columns lake_scan declares before the table's own.
+//
+// DuckDB scans a statement that needs no column, such as count(*), through the
+// first one. So the first is a marker without values, which views leave out
+// and which costs no reading.
+const markers = 1
+
+// rowMarker is a name for the marker that no column of the table has.
+func rowMarker(columns []column) string {
+	name := "lake_row"
+	for slices.ContainsFunc(columns, func(c column) bool { return strings.EqualFold(c.field.Name, name) }) {
+		name += "_"
+	}
+	return name
 }
