@@ -1,0 +1,115 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package sdk
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow/flight"
+	"github.com/apache/arrow-go/v18/arrow/flight/flightsql"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+
+	"github.com/lakeplane/lake/api/lakepb"
+	"github.com/lakeplane/lake/internal/grpcerr"
+	"github.com/lakeplane/lake/lake"
+)
+
+// connectTimeout bounds the first call when the caller's context does not.
+const connectTimeout = 10 * time.Second
+
+// Client talks to one Lake deployment. It is safe for concurrent use; all calls
+// share its connections. Every method honours its context, and fails with an
+// error of a lake.Kind.
+type Client struct {
+	conns       []*grpc.ClientConn
+	catalog     lakepb.CatalogClient
+	procedures  lakepb.ProceduresClient
+	appends     flight.FlightServiceClient
+	sql         *flightsql.Client
+	retryWindow time.Duration
+}
+
+// Connect connects to a query replica at addr, a host:port, and makes one call
+// to prove that it answers and accepts the credentials. It fails with
+// lake.Unavailable when nobody answers, lake.Unauthenticated when the token is
+// not accepted and lake.Invalid when addr is not usable.
+func Connect(ctx context.Context, addr string, opts ...Option) (*Client, error) {
+	o := options{retryWindow: defaultRetryWindow}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	c := &Client{retryWindow: o.retryWindow}
+	query, err := c.dial(ctx, addr, &o)
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	authority := query
+	if o.metasrv != "" {
+		if authority, err = c.dial(ctx, o.metasrv, &o); err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+	}
+	c.sql = &flightsql.Client{Client: flight.NewClientFromConn(query, nil), Alloc: memory.DefaultAllocator}
+	c.catalog = lakepb.NewCatalogClient(authority)
+	c.procedures = lakepb.NewProceduresClient(authority)
+	c.appends = flight.NewFlightServiceClient(authority)
+	return c, nil
+}
+
+// Close ends the connections. Calls in flight fail.
+func (c *Client) Close() error {
+	var failed error
+	for _, conn := range c.conns {
+		failed = errors.Join(failed, conn.Close())
+	}
+	return failed
+}
+
+func (c *Client) dial(ctx context.Context, addr string, o *options) (*grpc.ClientConn, error) {
+	if err := checkAddress(addr); err != nil {
+		return nil, err
+	}
+	opts, err := o.dialOptions(addr)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := grpc.NewClient("passthrough:///"+addr, opts...)
+	if err != nil {
+		return nil, lake.Errorf(lake.Invalid, "connect to %s: %w", addr, err)
+	}
+	c.conns = append(c.conns, conn)
+	return conn, probe(ctx, conn, addr)
+}
+
+func checkAddress(addr string) error {
+	host, port, err := net.SplitHostPort(addr)
+	if err == nil && host != "" {
+		if n, e := strconv.Atoi(port); e == nil && n > 0 && n < 1<<16 {
+			return nil
+		}
+	}
+	return lake.Errorf(lake.Invalid, "address %q: want host:port, such as 127.0.0.1:50051", addr)
+}
+
+// probe asks for the server's health. A server that answers without knowing
+// the question is as good: only silence and refused credentials matter here.
+func probe(ctx context.Context, conn *grpc.ClientConn, addr string) error {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	_, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{})
+	switch status.Code(err) {
+	case codes.OK, codes.Unimplemented, codes.NotFound:
+		return nil
+	case codes.DeadlineExceeded, codes.Canceled:
+		return &lake.Error{Kind: lake.Unavailable, Op: "connect to " + addr, Err: err}
+	}
+	return lake.Wrap("connect to "+addr, grpcerr.FromStatus(err))
+}

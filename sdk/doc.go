@@ -1,0 +1,16 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+// Package sdk is the Go client of Lake: tables, appends, SQL and procedures
+// over one connection to a query replica.
+//
+// Errors carry a lake.Kind, so callers decide by lake.KindOf(err) or
+// lake.Is(err, lake.NotFound). Rows go in and out as Arrow record batches.
+//
+// # Appends happen once
+//
+// [Client.Append] makes an operation id and a digest of the rows, once, and
+// repeats both in every attempt, so that an attempt whose answer was lost can
+// be repeated safely: the authority applies an operation at most once. When the
+// outcome stays unknown for longer than the retry window, Append returns a
+// [*PendingAppend], which is the same operation to be resumed later.
+package sdk

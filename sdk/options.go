@@ -1,0 +1,109 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package sdk
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/lakeplane/lake/lake"
+)
+
+const (
+	// defaultRetryWindow is how long Append repeats ambiguous failures.
+	defaultRetryWindow = 30 * time.Second
+	// maxMessageBytes bounds a received message. Servers keep theirs below
+	// 4 MiB; the slack is for a single large row.
+	maxMessageBytes = lake.MaxAppendBytes + 1<<20
+)
+
+// Option configures [Connect].
+type Option func(*options)
+
+type options struct {
+	metasrv     string
+	token       string
+	tls         *tls.Config
+	insecure    bool
+	retryWindow time.Duration
+	dial        []grpc.DialOption
+}
+
+// WithMetasrv sends catalog calls, procedures and appends straight to the
+// authority at addr instead of through the query replica.
+func WithMetasrv(addr string) Option { return func(o *options) { o.metasrv = addr } }
+
+// WithToken sends a bearer token with every call. It is refused over a
+// plaintext connection, except to loopback or with [WithInsecure].
+func WithToken(token string) Option { return func(o *options) { o.token = token } }
+
+// WithTLS connects by TLS with the given configuration, also to loopback.
+// Without it, other hosts are reached by TLS with the system's roots and
+// loopback in plaintext.
+func WithTLS(config *tls.Config) Option { return func(o *options) { o.tls = config } }
+
+// WithInsecure allows plaintext to hosts that are not loopback. Rows and
+// tokens can then be read by anyone on the way.
+func WithInsecure() Option { return func(o *options) { o.insecure = true } }
+
+// WithRetryWindow sets how long [Client.Append] repeats ambiguous failures; the
+// default is 30 seconds. Zero tries once.
+func WithRetryWindow(d time.Duration) Option { return func(o *options) { o.retryWindow = d } }
+
+// WithDialOptions adds options of the gRPC connections, such as interceptors
+// for tracing.
+func WithDialOptions(opts ...grpc.DialOption) Option {
+	return func(o *options) { o.dial = append(o.dial, opts...) }
+}
+
+// dialOptions decides how addr is reached.
+func (o *options) dialOptions(addr string) ([]grpc.DialOption, error) {
+	plaintext := o.tls == nil && (o.insecure || isLoopback(addr))
+	transport := credentials.NewTLS(o.tls)
+	if plaintext {
+		transport = insecure.NewCredentials()
+	}
+	opts := []grpc.DialOption{
+		grpc.WithTransportCredentials(transport),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes), grpc.MaxCallSendMsgSize(maxMessageBytes)),
+		grpc.WithUserAgent("lake-sdk-go"),
+	}
+	if o.token != "" {
+		if strings.ContainsAny(o.token, "\r\n\x00") {
+			return nil, lake.Errorf(lake.Invalid, "the token holds a line break or NUL: it must be one line of text")
+		}
+		opts = append(opts, grpc.WithPerRPCCredentials(bearer{o.token, !plaintext}))
+	}
+	return append(opts, o.dial...), nil
+}
+
+// isLoopback reports whether host:port can only be this machine.
+func isLoopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// bearer is the credential of every call.
+type bearer struct {
+	token  string
+	secure bool
+}
+
+// GetRequestMetadata implements credentials.PerRPCCredentials.
+func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return map[string]string{"authorization": "Bearer " + b.token}, nil
+}
+
+// RequireTransportSecurity implements credentials.PerRPCCredentials.
+func (b bearer) RequireTransportSecurity() bool { return b.secure }
