@@ -1,0 +1,154 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package lance
+
+import (
+	"context"
+	"math"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/lance/file"
+	"github.com/lakeplane/lake/lance/lancepb"
+	"github.com/lakeplane/lake/lance/schema"
+)
+
+// WriteFragment writes rows into one new data file and returns the fragment
+// that [Manifest.Append] adds, or nil when there are no rows. fields are those
+// of the table; the batches must have its Arrow types, up to the names of list
+// items and metadata. On failure nothing is left behind.
+func WriteFragment(ctx context.Context, st Creator, fields []*lancepb.Field, rows array.RecordReader) (*lancepb.DataFragment, error) {
+	w := &fragmentWriter{ctx: ctx, st: st, fields: fields}
+	defer w.abort()
+	for rows.Next() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := w.write(rows.RecordBatch()); err != nil {
+			return nil, lake.Wrap("write data file", err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	f, err := w.finish()
+	return f, lake.Wrap("write data file", err)
+}
+
+// fragmentWriter creates its file with the first row.
+type fragmentWriter struct {
+	ctx    context.Context
+	st     Creator
+	fields []*lancepb.Field
+
+	name   string
+	schema *arrow.Schema
+	obj    ObjectWriter
+	file   *file.Writer
+}
+
+func (w *fragmentWriter) open() error {
+	var err error
+	if w.schema, err = schema.ToArrow(w.fields, nil); err != nil {
+		return err
+	}
+	w.name = newDataName()
+	if w.obj, err = w.st.Create(w.ctx, dataDir+w.name); err != nil {
+		return err
+	}
+	w.file, err = file.NewWriter(w.obj, w.schema, w.fields, file.WriterOptions{})
+	return err
+}
+
+func (w *fragmentWriter) write(batch arrow.RecordBatch) error {
+	if batch.NumRows() == 0 {
+		return nil
+	}
+	if w.file == nil {
+		if err := w.open(); err != nil {
+			return err
+		}
+	}
+	if int(batch.NumCols()) != w.schema.NumFields() {
+		return invalid("a batch has %d columns, the table %d", batch.NumCols(), w.schema.NumFields())
+	}
+	columns := make([]arrow.Array, 0, batch.NumCols())
+	defer func() { releaseAll(columns) }()
+	for i, c := range batch.Columns() {
+		relabelled, err := relabel(c, w.schema.Field(i).Type)
+		if err != nil {
+			return lake.Wrap("column "+w.schema.Field(i).Name, err)
+		}
+		columns = append(columns, relabelled)
+	}
+	out := array.NewRecordBatch(w.schema, columns, batch.NumRows())
+	defer out.Release()
+	return w.file.Write(out)
+}
+
+// relabel returns the array with a type that lays out the same.
+func relabel(a arrow.Array, want arrow.DataType) (arrow.Array, error) {
+	if !sameShape(a.DataType(), want) {
+		return nil, invalid("type %s does not fit %s", a.DataType(), want)
+	}
+	var unmapped handle
+	out, err := unmapped.adopt(a, want)
+	if err != nil {
+		return nil, invalid("type %s does not fit %s", a.DataType(), want)
+	}
+	return out, nil
+}
+
+// sameShape compares types, and the names of struct fields.
+func sameShape(a, b arrow.DataType) bool {
+	nested, ok := a.(arrow.NestedType)
+	other, okOther := b.(arrow.NestedType)
+	if !ok || !okOther {
+		return arrow.TypeEqual(a, b)
+	}
+	if a.ID() != b.ID() || len(nested.Fields()) != len(other.Fields()) {
+		return false
+	}
+	if l, ok := a.(*arrow.FixedSizeListType); ok && l.Len() != b.(*arrow.FixedSizeListType).Len() {
+		return false
+	}
+	for i, f := range nested.Fields() {
+		o := other.Fields()[i]
+		if a.ID() == arrow.STRUCT && f.Name != o.Name || !sameShape(f.Type, o.Type) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *fragmentWriter) finish() (*lancepb.DataFragment, error) {
+	if w.file == nil {
+		return nil, nil
+	}
+	written, err := w.file.Close()
+	if err != nil {
+		return nil, err
+	}
+	if written.Rows > math.MaxUint32 {
+		return nil, invalid("%d rows, at most 2³²−1 fit a fragment", written.Rows)
+	}
+	if err := w.obj.Commit(); err != nil {
+		return nil, err
+	}
+	return &lancepb.DataFragment{PhysicalRows: written.Rows, Files: []*lancepb.DataFile{{
+		Path:             w.name,
+		Fields:           written.Fields,
+		ColumnIndices:    written.ColumnIndices,
+		FileMajorVersion: written.Major,
+		FileMinorVersion: written.Minor,
+		FileSizeBytes:    written.Size,
+	}}}, nil
+}
+
+func (w *fragmentWriter) abort() {
+	if w.obj != nil {
+		_ = w.obj.Abort() // does nothing after Commit; else the sweep has it
+	}
+}
