@@ -1,0 +1,211 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package access
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/lakeplane/lake/lake"
+)
+
+const (
+	maxPrincipalsBytes = 1 << 20
+	minTokenBytes      = 16
+	maxTokenBytes      = 4096
+	// reloadEvery is how often the file's metadata is looked at, so that a
+	// busy server does not stat it for every call.
+	reloadEvery = time.Second
+)
+
+// Principals authenticates by a file of tokens, in YAML or JSON:
+//
+//	principals:
+//	  - name: ann
+//	    tenant: default          # may be left out
+//	    role: user
+//	    namespaces: [robots]     # or ["*"]
+//	    token_sha256: 9f86d0…    # hex SHA-256 of the token; or token: …
+//
+// Only its owner may be able to read the file. A changed file is read again
+// within a second; one that is broken then is reported and the last good one
+// stays in force. Tokens are compared by their SHA-256 in constant time.
+type Principals struct {
+	path   string
+	logger *slog.Logger
+
+	mu      sync.Mutex
+	looked  time.Time
+	seen    os.FileInfo
+	entries []entry
+}
+
+type entry struct {
+	token     [sha256.Size]byte
+	principal Principal
+}
+
+type principalsFile struct {
+	Principals []struct {
+		Name        string   `yaml:"name"`
+		Tenant      string   `yaml:"tenant"`
+		Role        Role     `yaml:"role"`
+		Namespaces  []string `yaml:"namespaces"`
+		Token       string   `yaml:"token"`
+		TokenSHA256 string   `yaml:"token_sha256"`
+	} `yaml:"principals"`
+}
+
+// OpenPrincipals reads the file at path. It fails with lake.Invalid, naming
+// what is wrong, when the file is readable by others, too large or malformed.
+// logger receives the failures of later reloads; nil means slog.Default.
+func OpenPrincipals(path string, logger *slog.Logger) (*Principals, error) {
+	if logger == nil {
+		logger = slog.Default()
+	}
+	p := &Principals{path: path, logger: logger}
+	info, entries, err := readPrincipals(path)
+	if err != nil {
+		return nil, lake.Wrap("principals file "+path, err)
+	}
+	p.seen, p.entries, p.looked = info, entries, time.Now()
+	return p, nil
+}
+
+// LoopbackOnly returns false: a token proves who calls.
+func (p *Principals) LoopbackOnly() bool { return false }
+
+// Authenticate implements [Authenticator].
+func (p *Principals) Authenticate(_ context.Context, token string) (Principal, error) {
+	if token == "" {
+		return Principal{}, lake.Errorf(lake.Unauthenticated, "no credentials: send 'authorization: Bearer <token>'")
+	}
+	sum := sha256.Sum256([]byte(token))
+	found := -1
+	entries := p.current()
+	for i, e := range entries { // all of them, whichever matches
+		if subtle.ConstantTimeCompare(e.token[:], sum[:]) == 1 {
+			found = i
+		}
+	}
+	if found < 0 {
+		return Principal{}, lake.Errorf(lake.Unauthenticated, "the token is not known")
+	}
+	return entries[found].principal, nil
+}
+
+// current returns the entries in force, after reading a changed file.
+func (p *Principals) current() []entry {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if now.Sub(p.looked) < reloadEvery {
+		return p.entries
+	}
+	p.looked = now
+	info, err := os.Stat(p.path)
+	if err == nil && os.SameFile(info, p.seen) && info.ModTime().Equal(p.seen.ModTime()) && info.Size() == p.seen.Size() {
+		return p.entries
+	}
+	info, entries, err := readPrincipals(p.path)
+	if err != nil {
+		p.logger.Error("principals file not reloaded: the last good one stays in force", "path", p.path, "error", err)
+		return p.entries
+	}
+	p.seen, p.entries = info, entries
+	p.logger.Info("principals file reloaded", "path", p.path, "principals", len(entries))
+	return entries
+}
+
+func readPrincipals(path string) (os.FileInfo, []entry, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, lake.Errorf(lake.Invalid, "%w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case !info.Mode().IsRegular():
+		return nil, nil, lake.Errorf(lake.Invalid, "not a regular file")
+	case info.Mode().Perm()&0o077 != 0:
+		return nil, nil, lake.Errorf(lake.Invalid, "mode %04o lets others read or write it: want 0600", info.Mode().Perm())
+	}
+	raw, err := io.ReadAll(io.LimitReader(f, maxPrincipalsBytes+1))
+	if err != nil {
+		return nil, nil, err
+	}
+	entries, err := parsePrincipals(raw)
+	return info, entries, err
+}
+
+// parsePrincipals reads the file's text. Its errors never quote the text,
+// which holds tokens.
+func parsePrincipals(raw []byte) ([]entry, error) {
+	if len(raw) > maxPrincipalsBytes {
+		return nil, lake.Errorf(lake.Invalid, "more than %d bytes", maxPrincipalsBytes)
+	}
+	var file principalsFile
+	dec := yaml.NewDecoder(bytes.NewReader(raw))
+	dec.KnownFields(true)
+	if err := dec.Decode(&file); err != nil && !errors.Is(err, io.EOF) {
+		return nil, lake.Errorf(lake.Invalid, "not a YAML or JSON document with a list 'principals' of {name, tenant, role, namespaces, token or token_sha256}")
+	}
+	if len(file.Principals) == 0 {
+		return nil, lake.Errorf(lake.Invalid, "no principals in it")
+	}
+	entries := make([]entry, 0, len(file.Principals))
+	names, tokens := map[string]bool{}, map[[sha256.Size]byte]bool{}
+	for i, f := range file.Principals {
+		e := entry{principal: Principal{Name: f.Name, Tenant: f.Tenant, Role: f.Role, Namespaces: f.Namespaces}}
+		if e.principal.Tenant == "" {
+			e.principal.Tenant = lake.DefaultTenant
+		}
+		if err := e.principal.Validate(); err != nil {
+			return nil, lake.Errorf(lake.Invalid, "entry %d: %w", i+1, err)
+		}
+		if e.principal.Role == Developer {
+			return nil, lake.Errorf(lake.Invalid, "entry %d: role %q is for development servers without a principals file", i+1, Developer)
+		}
+		var err error
+		if e.token, err = tokenSum(f.Token, f.TokenSHA256); err != nil {
+			return nil, lake.Wrap("principal "+f.Name, err)
+		}
+		if names[f.Name] || tokens[e.token] {
+			return nil, lake.Errorf(lake.Invalid, "principal %s: its name or its token is there twice", f.Name)
+		}
+		names[f.Name], tokens[e.token] = true, true
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+func tokenSum(token, sum string) (out [sha256.Size]byte, err error) {
+	switch {
+	case (token == "") == (sum == ""):
+		return out, lake.Errorf(lake.Invalid, "want exactly one of token and token_sha256")
+	case token != "" && (len(token) < minTokenBytes || len(token) > maxTokenBytes):
+		return out, lake.Errorf(lake.Invalid, "token of %d bytes: want %d..%d", len(token), minTokenBytes, maxTokenBytes)
+	case token != "":
+		return sha256.Sum256([]byte(token)), nil
+	case len(sum) != hex.EncodedLen(sha256.Size):
+		return out, lake.Errorf(lake.Invalid, "token_sha256: want %d hexadecimal digits", hex.EncodedLen(sha256.Size))
+	}
+	if _, err := hex.Decode(out[:], []byte(sum)); err != nil {
+		return out, lake.Errorf(lake.Invalid, "token_sha256: want %d hexadecimal digits", hex.EncodedLen(sha256.Size))
+	}
+	return out, nil
+}
