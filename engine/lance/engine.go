@@ -1,0 +1,124 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package lance
+
+import (
+	"context"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/lakeplane/lake/engine"
+	"github.com/lakeplane/lake/lake"
+	format "github.com/lakeplane/lake/lance"
+	"github.com/lakeplane/lake/lance/schema"
+	"github.com/lakeplane/lake/metastore"
+	"github.com/lakeplane/lake/objstore"
+)
+
+// Name is the engine's name in snapshots.
+const Name = "lance"
+
+// Options are the knobs of an engine. Only Store is required.
+type Options struct {
+	// Store holds the objects of all tables.
+	Store objstore.Store
+	// Allocator makes the memory of batches. Default:
+	// memory.DefaultAllocator.
+	Allocator memory.Allocator
+	// OpenFiles bounds the data files kept open between scans. Default:
+	// [format.DefaultOpenFiles].
+	OpenFiles int
+	// ManifestBytes bounds the manifests kept for the next append, in bytes of
+	// memory. Default: 64 MiB.
+	ManifestBytes int64
+	// Now is the clock of manifests. Default: time.Now.
+	Now func() time.Time
+}
+
+// Engine implements [engine.Engine]. It is safe for concurrent use.
+type Engine struct {
+	store     objstore.Store
+	files     *format.FileCache
+	manifests *manifestCache
+	now       func() time.Time
+}
+
+var (
+	_ engine.Engine = (*Engine)(nil)
+
+	// records names the metastore families of the engine; other tools that
+	// work on Lake's keyspace know them by these names.
+	records = engine.Records{Latest: "lance-manifest-latest", History: "lance-manifest"}
+)
+
+// New returns an engine. It fails with lake.Invalid when the options lack a
+// store or hold a negative bound.
+func New(o Options) (*Engine, error) {
+	if o.Store == nil || o.OpenFiles < 0 || o.ManifestBytes < 0 {
+		return nil, lake.Errorf(lake.Invalid, "lance engine: a store is required, and open files (%d) and manifest bytes (%d) may not be negative", o.OpenFiles, o.ManifestBytes)
+	}
+	if o.ManifestBytes == 0 {
+		o.ManifestBytes = 64 << 20
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Engine{
+		store:     o.Store,
+		files:     format.NewFileCache(o.OpenFiles, o.Allocator),
+		manifests: newManifestCache(o.ManifestBytes),
+		now:       o.Now,
+	}, nil
+}
+
+// Close drops the files kept open. Datasets, scans and batches still in use
+// keep what they need.
+func (e *Engine) Close() error { return e.files.Close() }
+
+// Name returns "lance".
+func (e *Engine) Name() string { return Name }
+
+// CheckSchema implements [engine.Engine].
+func (e *Engine) CheckSchema(s *arrow.Schema) error {
+	if s == nil || s.NumFields() == 0 {
+		return lake.Errorf(lake.Invalid, "the schema has no fields")
+	}
+	return schema.Check(s)
+}
+
+// Retire implements [engine.Engine].
+func (e *Engine) Retire(snap lake.Snapshot) []metastore.Op { return records.Retire(snap) }
+
+// Restore implements [engine.Engine].
+func (e *Engine) Restore(snap lake.Snapshot) []metastore.Op { return records.Restore(snap) }
+
+// Forget implements [engine.Engine].
+func (e *Engine) Forget(snap lake.Snapshot) []metastore.Op {
+	e.files.Forget(string(snap.Location))
+	return records.Forget(snap)
+}
+
+// HistoryPrefix implements [engine.Engine].
+func (e *Engine) HistoryPrefix(loc lake.Location) string { return records.HistoryPrefix(loc) }
+
+// Create implements [engine.Engine].
+func (e *Engine) Create(ctx context.Context, loc lake.Location, inc lake.Incarnation, s *arrow.Schema) (engine.Staged, error) {
+	if err := e.CheckSchema(s); err != nil {
+		return engine.Staged{}, err
+	}
+	id := lake.NewID()
+	m, err := format.NewManifest(s, format.Commit{
+		UUID: id.String(), Time: e.now(), Properties: map[string]string{propertyIncarnation: inc.String()},
+	})
+	if err != nil {
+		return engine.Staged{}, lake.Wrap("create "+string(loc), err)
+	}
+	first := lake.Snapshot{Engine: Name, Location: loc, Incarnation: inc, Version: 1}
+	snap, err := e.stage(ctx, first, m, id)
+	if err != nil {
+		return engine.Staged{}, lake.Wrap("create "+string(loc), err)
+	}
+	return engine.Staged{Snapshot: snap, Ops: records.Create(snap)}, nil
+}

@@ -1,0 +1,144 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package lance
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/lakeplane/lake/engine"
+	"github.com/lakeplane/lake/lake"
+	format "github.com/lakeplane/lake/lance"
+	"github.com/lakeplane/lake/objstore"
+)
+
+// stage stores the manifest under a staged name and returns the snapshot that
+// pins it. The id in the name is fresh, so two writers never stage the same.
+func (e *Engine) stage(ctx context.Context, snap lake.Snapshot, m *format.Manifest, id lake.ID) (lake.Snapshot, error) {
+	raw, err := m.Encode()
+	if err != nil {
+		return snap, err
+	}
+	snap.Manifest = lake.Manifest{
+		Path:   format.ManifestName(uint64(snap.Version)) + "-" + id.String(),
+		Size:   int64(len(raw)),
+		SHA256: sha256.Sum256(raw),
+	}
+	// A repeated attempt of the store's own may find the object it made.
+	if err := objstore.PutIdentical(ctx, e.store, snap.Location.Prefix()+snap.Manifest.Path, raw); err != nil {
+		return snap, lake.Wrap("stage manifest", err)
+	}
+	e.manifests.add(snap, m, raw)
+	return snap, nil
+}
+
+// Publish implements [engine.Engine].
+func (e *Engine) Publish(ctx context.Context, committed lake.Snapshot) error {
+	if err := e.publish(ctx, committed); err != nil {
+		return lake.Wrap(fmt.Sprintf("publish version %d of %s", committed.Version, committed.Location), err)
+	}
+	return nil
+}
+
+func (e *Engine) publish(ctx context.Context, snap lake.Snapshot) error {
+	if err := checkSnapshot(snap); err != nil {
+		return err
+	}
+	_, raw := e.manifests.get(snap)
+	if raw == nil {
+		var err error
+		if raw, err = e.read(ctx, snap); err != nil {
+			return err
+		}
+	}
+	err := objstore.PutIdentical(ctx, e.store, finalKey(snap), raw)
+	if errors.Is(err, objstore.ErrExists) {
+		return lake.Errorf(lake.Corrupt, "another writer has taken the name %s: %w", format.ManifestName(uint64(snap.Version)), err)
+	}
+	if err != nil {
+		return err
+	}
+	e.manifests.published(snap)
+	// The staged object is of no more use. Where this fails the sweep of the
+	// location finds it.
+	_ = e.store.Delete(ctx, stagedKey(snap))
+	return nil
+}
+
+func finalKey(s lake.Snapshot) string {
+	return s.Location.Prefix() + format.ManifestName(uint64(s.Version))
+}
+
+func stagedKey(s lake.Snapshot) string { return s.Location.Prefix() + s.Manifest.Path }
+
+// checkSnapshot refuses snapshots that this engine cannot have made.
+func checkSnapshot(s lake.Snapshot) error {
+	switch {
+	case s.Engine != Name:
+		return lake.Errorf(lake.Invalid, "the snapshot was written by engine %q, this is %q", s.Engine, Name)
+	case s.Version == 0 || s.Location == "":
+		return lake.Errorf(lake.Invalid, "the snapshot names no version of a location")
+	case !strings.HasPrefix(s.Manifest.Path, format.ManifestName(uint64(s.Version))+"-"):
+		return lake.Errorf(lake.Invalid, "the snapshot's manifest path %q does not belong to version %d", s.Manifest.Path, s.Version)
+	}
+	return nil
+}
+
+// manifest returns the parsed manifest of a snapshot.
+func (e *Engine) manifest(ctx context.Context, snap lake.Snapshot) (*format.Manifest, error) {
+	if err := checkSnapshot(snap); err != nil {
+		return nil, err
+	}
+	if m, _ := e.manifests.get(snap); m != nil {
+		return m, nil
+	}
+	m, err := e.readManifest(ctx, snap)
+	if err == nil {
+		e.manifests.add(snap, m, nil)
+	}
+	return m, err
+}
+
+func (e *Engine) readManifest(ctx context.Context, snap lake.Snapshot) (*format.Manifest, error) {
+	raw, err := e.read(ctx, snap)
+	if err != nil {
+		return nil, err
+	}
+	m, err := format.ParseManifest(raw)
+	if err != nil {
+		return nil, err
+	}
+	if m.Version() != uint64(snap.Version) {
+		return nil, lake.Errorf(lake.Corrupt, "the pinned manifest is of version %d, not %d", m.Version(), snap.Version)
+	}
+	return m, nil
+}
+
+// read returns the exact bytes a snapshot pins, from the final name or, where
+// that is missing or holds something else, from the staged one. Between the
+// two looks a publication may have moved the bytes, hence the third.
+func (e *Engine) read(ctx context.Context, snap lake.Snapshot) ([]byte, error) {
+	var mismatch error
+	for _, key := range []string{finalKey(snap), stagedKey(snap), finalKey(snap)} {
+		raw, err := objstore.ReadAll(ctx, e.store, key, snap.Manifest.Size)
+		switch {
+		case err == nil && matches(snap, raw):
+			return raw, nil
+		case err == nil || lake.Is(err, lake.Corrupt):
+			mismatch = lake.Errorf(lake.Corrupt, "object %q is not the pinned manifest of %d bytes, sha256 %s", key, snap.Manifest.Size, snap.Manifest.SHA256)
+		case !lake.Is(err, lake.NotFound):
+			return nil, err
+		}
+	}
+	if mismatch != nil {
+		return nil, mismatch
+	}
+	return nil, engine.ErrUnavailable
+}
+
+func matches(snap lake.Snapshot, raw []byte) bool {
+	return int64(len(raw)) == snap.Manifest.Size && lake.Digest(sha256.Sum256(raw)) == snap.Manifest.SHA256
+}
