@@ -40,9 +40,10 @@ type Claims struct {
 	Snapshots []Pin
 	// Parameters is an Arrow IPC stream with one row, or empty.
 	Parameters []byte
-	// SchemaSHA256 is the digest of the planned schema as an IPC stream; nil
-	// where nothing was planned yet.
-	SchemaSHA256 []byte
+	// Schema is the planned result schema as an Arrow IPC stream, so that the
+	// replica that runs the statement promises exactly what the one that
+	// planned it did. Empty where nothing was planned yet.
+	Schema []byte
 	// Query identifies the query, for cancellation.
 	Query QueryID
 }
@@ -55,6 +56,8 @@ func (c *Claims) validate() error {
 		return lake.Errorf(lake.Invalid, "the statement has %d bytes: at most %d are allowed", len(c.SQL), lake.MaxSQLBytes)
 	case len(c.Parameters) > MaxParameterBytes:
 		return lake.Errorf(lake.Invalid, "the parameters have %d bytes: at most %d are allowed", len(c.Parameters), MaxParameterBytes)
+	case len(c.Schema) > lake.MaxSchemaBytes:
+		return lake.Errorf(lake.Invalid, "the result's schema has %d bytes: at most %d are allowed", len(c.Schema), lake.MaxSchemaBytes)
 	}
 	return nil
 }
@@ -63,7 +66,7 @@ func (c *Claims) marshal() ([]byte, error) {
 	msg := &ticketpb.Claims{
 		IssuedAt: c.IssuedAt.UnixMilli(), ExpiresAt: c.ExpiresAt.UnixMilli(),
 		Principal: c.Principal, Tenant: c.Tenant, Sql: c.SQL,
-		Parameters: c.Parameters, SchemaSha256: c.SchemaSHA256, QueryId: c.Query[:],
+		Parameters: c.Parameters, Schema: c.Schema, QueryId: c.Query[:],
 	}
 	for _, p := range c.Snapshots {
 		msg.Snapshots = append(msg.Snapshots, &ticketpb.Snapshot{
@@ -85,7 +88,7 @@ func unmarshal(b []byte) (*Claims, error) {
 	c := &Claims{
 		IssuedAt: time.UnixMilli(msg.GetIssuedAt()), ExpiresAt: time.UnixMilli(msg.GetExpiresAt()),
 		Principal: msg.GetPrincipal(), Tenant: msg.GetTenant(), SQL: msg.GetSql(),
-		Parameters: msg.GetParameters(), SchemaSHA256: msg.GetSchemaSha256(),
+		Parameters: msg.GetParameters(), Schema: msg.GetSchema(),
 	}
 	if len(msg.GetQueryId()) != len(c.Query) {
 		return nil, fmt.Errorf("query id of %d bytes", len(msg.GetQueryId()))

@@ -14,8 +14,9 @@ const (
 	magicBytes      = 4
 	nonceBytes      = 12
 	headerBytes     = magicBytes + 1 + keyIDBytes
-	// maxEnvelopeBytes is above anything validate lets through.
-	maxEnvelopeBytes = 3 << 20
+	// maxEnvelopeBytes is above anything validate lets through, and below what
+	// a gRPC message may be.
+	maxEnvelopeBytes = 3<<20 + 512<<10
 
 	// FutureSkew is how far ahead of this replica's clock the replica that
 	// issued a ticket may be.
@@ -86,7 +87,7 @@ func (s *Sealer) Seal(c Claims) ([]byte, time.Time, error) {
 // A value that is malformed, forged, of another kind, expired or from the
 // future is lake.Unauthenticated, always with the same message.
 func (s *Sealer) Open(b []byte) (*Claims, error) {
-	refused := &lake.Error{Kind: lake.Unauthenticated, Message: s.kind.invalid}
+	refused := s.Refuse()
 	if len(b) < headerBytes+nonceBytes || len(b) > maxEnvelopeBytes ||
 		[magicBytes]byte(b) != s.kind.magic || b[magicBytes] != envelopeVersion {
 		return nil, refused
@@ -124,4 +125,10 @@ func NewQueryID() QueryID {
 	var id QueryID
 	_, _ = rand.Read(id[:]) // crypto/rand.Read never returns an error since Go 1.24
 	return id
+}
+
+// Refuse returns the error of a value that does not open, for a caller that
+// found another reason not to accept it.
+func (s *Sealer) Refuse() error {
+	return &lake.Error{Kind: lake.Unauthenticated, Message: s.kind.invalid}
 }

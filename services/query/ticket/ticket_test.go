@@ -26,7 +26,7 @@ func sample() Claims {
 				Manifest: lake.Manifest{Path: "_versions/1.manifest", Size: 99, SHA256: lake.Digest{1, 2, 3}},
 			},
 		}},
-		Parameters: []byte{9}, SchemaSHA256: bytes.Repeat([]byte{4}, 32), Query: NewQueryID(),
+		Parameters: []byte{9}, Schema: bytes.Repeat([]byte{4}, 32), Query: NewQueryID(),
 	}
 }
 

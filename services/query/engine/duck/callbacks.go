@@ -119,7 +119,7 @@ func lakeScanOpen(slotID, tableID C.uint64_t, info C.duckdb_init_info) (id C.uin
 	if t, err = lookup(uint64(slotID), uint64(tableID)); err != nil {
 		return 0
 	}
-	s := &scan{table: t}
+	s := &scan{table: t, read: []int{}} // not nil, which would read every column
 	for i := range C.duckdb_init_get_column_count(info) {
 		s.project(int64(C.duckdb_init_get_column_index(info, i)))
 	}

@@ -37,8 +37,9 @@ type Claims struct {
 	Snapshots []*Snapshot `protobuf:"bytes,6,rep,name=snapshots,proto3" json:"snapshots,omitempty"`
 	// Arrow IPC stream with one batch of one row; empty when nothing is bound.
 	Parameters []byte `protobuf:"bytes,8,opt,name=parameters,proto3" json:"parameters,omitempty"`
-	// SHA-256 of the planned result schema as an Arrow IPC stream.
-	SchemaSha256 []byte `protobuf:"bytes,9,opt,name=schema_sha256,json=schemaSha256,proto3" json:"schema_sha256,omitempty"`
+	// The planned result schema as an Arrow IPC stream; empty when nothing was
+	// planned.
+	Schema []byte `protobuf:"bytes,9,opt,name=schema,proto3" json:"schema,omitempty"`
 	// 16 random bytes, the same in every renewal of one ticket.
 	QueryId       []byte `protobuf:"bytes,10,opt,name=query_id,json=queryId,proto3" json:"query_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -124,9 +125,9 @@ func (x *Claims) GetParameters() []byte {
 	return nil
 }
 
-func (x *Claims) GetSchemaSha256() []byte {
+func (x *Claims) GetSchema() []byte {
 	if x != nil {
-		return x.SchemaSha256
+		return x.Schema
 	}
 	return nil
 }
@@ -253,7 +254,7 @@ var File_ticket_proto protoreflect.FileDescriptor
 
 const file_ticket_proto_rawDesc = "" +
 	"\n" +
-	"\fticket.proto\x12\x14lake.query.ticket.v1\"\xb0\x02\n" +
+	"\fticket.proto\x12\x14lake.query.ticket.v1\"\xa3\x02\n" +
 	"\x06Claims\x12\x1b\n" +
 	"\tissued_at\x18\x01 \x01(\x03R\bissuedAt\x12\x1d\n" +
 	"\n" +
@@ -264,8 +265,8 @@ const file_ticket_proto_rawDesc = "" +
 	"\tsnapshots\x18\x06 \x03(\v2\x1e.lake.query.ticket.v1.SnapshotR\tsnapshots\x12\x1e\n" +
 	"\n" +
 	"parameters\x18\b \x01(\fR\n" +
-	"parameters\x12#\n" +
-	"\rschema_sha256\x18\t \x01(\fR\fschemaSha256\x12\x19\n" +
+	"parameters\x12\x16\n" +
+	"\x06schema\x18\t \x01(\fR\x06schema\x12\x19\n" +
 	"\bquery_id\x18\n" +
 	" \x01(\fR\aqueryIdJ\x04\b\a\x10\b\"\xa1\x02\n" +
 	"\bSnapshot\x12\x1c\n" +

@@ -1,0 +1,267 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package query_test
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/flight"
+	"github.com/apache/arrow-go/v18/arrow/flight/flightsql"
+	pb "github.com/apache/arrow-go/v18/arrow/flight/gen/flight"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/lakeplane/lake/api/lakepb"
+	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/services/access"
+	"github.com/lakeplane/lake/services/internal/rpc"
+	"github.com/lakeplane/lake/services/query"
+	sqlengine "github.com/lakeplane/lake/services/query/engine"
+	"github.com/lakeplane/lake/services/query/engine/duck"
+)
+
+var sharedSQL *duck.Engine
+
+func TestMain(m *testing.M) {
+	var err error
+	if sharedSQL, err = duck.New(duck.Options{Slots: 4, Threads: 2}); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	_ = sharedSQL.Close()
+	if err := goleak.Find(); code == 0 && err != nil {
+		_, _ = os.Stderr.WriteString(err.Error())
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// tokens authenticates by a fixed map; service is the replica itself.
+type tokens map[string]access.Principal
+
+func (tokens) LoopbackOnly() bool { return false }
+
+func (ts tokens) Authenticate(_ context.Context, token string) (access.Principal, error) {
+	p, ok := ts[token]
+	if !ok {
+		return p, lake.Errorf(lake.Unauthenticated, "unknown token")
+	}
+	return p, nil
+}
+
+var people = tokens{
+	"ann-token": {Name: "ann", Tenant: "red", Role: access.User, Namespaces: []string{"*"}},
+	"bob-token": {Name: "bob", Tenant: "blue", Role: access.User, Namespaces: []string{"lab"}},
+	"service":   {Name: "query", Tenant: "default", Role: access.QueryService, Namespaces: []string{"*"}},
+}
+
+// bearer sends a token with every call.
+type bearer string
+
+func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return map[string]string{"authorization": "Bearer " + string(b)}, nil
+}
+func (bearer) RequireTransportSecurity() bool { return false }
+
+// lakeUnderTest is an authority and replicas on loopback.
+type lakeUnderTest struct {
+	t         testing.TB
+	authority *authority
+	metaAddr  string
+}
+
+// replica is one running query server.
+type replica struct {
+	*query.Server
+	t    testing.TB
+	addr string
+	opts query.Options
+}
+
+func serve(t testing.TB, s *grpc.Server) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	done := make(chan struct{})
+	go func() { defer close(done); _ = s.Serve(l) }()
+	t.Cleanup(func() { s.Stop(); <-done })
+	return l.Addr().String()
+}
+
+func newLake(t testing.TB) *lakeUnderTest {
+	a := newAuthority()
+	s := rpc.NewServer(rpc.Options{Name: "meta", Auth: people, Logger: slog.New(slog.DiscardHandler)})
+	lakepb.RegisterCatalogServer(s, a)
+	lakepb.RegisterProceduresServer(s, a)
+	pb.RegisterFlightServiceServer(s, a)
+	return &lakeUnderTest{t: t, authority: a, metaAddr: serve(t, s)}
+}
+
+// replica starts a query server; tune may change its options.
+func (l *lakeUnderTest) replica(tune ...func(*query.Options)) *replica {
+	l.t.Helper()
+	conn, err := grpc.NewClient(l.metaAddr, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithPerRPCCredentials(bearer("service")))
+	require.NoError(l.t, err)
+	l.t.Cleanup(func() { _ = conn.Close() })
+	opts := query.Options{Authority: conn, Storage: l.authority.engine, SQL: sharedSQL, Gate: testGate{}, Version: "1.2.3", Log: slog.New(slog.DiscardHandler)}
+	for _, f := range tune {
+		f(&opts)
+	}
+	q, err := query.New(opts)
+	require.NoError(l.t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- q.Run(ctx) }()
+	s := rpc.NewServer(rpc.Options{Name: "query", Auth: people, Logger: slog.New(slog.DiscardHandler)})
+	q.Register(s)
+	r := &replica{Server: q, t: l.t, opts: opts}
+	l.t.Cleanup(func() {
+		cancel()
+		require.NoError(l.t, <-done)
+		require.NoError(l.t, q.Close())
+	})
+	r.addr = serve(l.t, s) // stops before the replica closes
+	require.Eventually(l.t, q.Ready, 5*time.Second, time.Millisecond)
+	return r
+}
+
+// client connects as the owner of a token.
+func (r *replica) client(token string, opts ...grpc.DialOption) *flightsql.Client {
+	r.t.Helper()
+	if token != "" {
+		opts = append(opts, grpc.WithPerRPCCredentials(bearer(token)))
+	}
+	c, err := flightsql.NewClient(r.addr, nil, nil, append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
+	require.NoError(r.t, err)
+	r.t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// conn is a plain connection for the other services.
+func (r *replica) conn(token string) *grpc.ClientConn {
+	r.t.Helper()
+	c, err := grpc.NewClient(r.addr, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithPerRPCCredentials(bearer(token)))
+	require.NoError(r.t, err)
+	r.t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// result is everything a query returned.
+type result struct {
+	info    *flight.FlightInfo
+	schema  *arrow.Schema
+	batches []arrow.RecordBatch
+}
+
+func (r *result) rows() (n int64) {
+	for _, b := range r.batches {
+		n += b.NumRows()
+	}
+	return n
+}
+
+// json renders the rows, one JSON object a line.
+func (r *result) json(t testing.TB) string {
+	var b strings.Builder
+	for _, rec := range r.batches {
+		require.NoError(t, array.RecordToJSON(rec, &b))
+	}
+	return b.String()
+}
+
+// fetch redeems every endpoint of an info.
+func fetch(t testing.TB, ctx context.Context, c *flightsql.Client, info *flight.FlightInfo) (*result, error) {
+	t.Helper()
+	out := &result{info: info}
+	for _, e := range info.GetEndpoint() {
+		r, err := c.DoGet(ctx, e.GetTicket())
+		if err != nil {
+			return nil, err
+		}
+		out.schema = r.Schema()
+		for r.Next() {
+			rec := r.RecordBatch()
+			rec.Retain()
+			t.Cleanup(rec.Release)
+			out.batches = append(out.batches, rec)
+		}
+		err = r.Err()
+		r.Release()
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func run(t testing.TB, c *flightsql.Client, sql string) (*result, error) {
+	t.Helper()
+	info, err := c.Execute(t.Context(), sql)
+	if err != nil {
+		return nil, err
+	}
+	return fetch(t, t.Context(), c, info)
+}
+
+func mustRun(t testing.TB, c *flightsql.Client, sql string) *result {
+	t.Helper()
+	r, err := run(t, c, sql)
+	require.NoError(t, err, sql)
+	return r
+}
+
+func withHeader(ctx context.Context, key, value string) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, key, value)
+}
+
+// testGate finds references by FROM and JOIN, enough for the statements of
+// these tests that are not about the gate.
+type testGate struct{}
+
+var (
+	references = regexp.MustCompile(`(?i)\b(?:from|join)\s+((?:"[^"]+"|[\w-]+)(?:\.(?:"[^"]+"|[\w-]+)){0,2})`)
+	selecting  = regexp.MustCompile(`(?is)^\s*(?:select|with)\b`)
+)
+
+func (testGate) Check(_ context.Context, sql string) (query.Statement, error) {
+	if !selecting.MatchString(sql) {
+		return query.Statement{}, lake.Errorf(lake.Invalid, "only SELECT statements are allowed")
+	}
+	var s query.Statement
+	for _, m := range references.FindAllStringSubmatch(sql, -1) {
+		if strings.HasPrefix(strings.ToLower(m[1]), "range") {
+			continue
+		}
+		var n sqlengine.Name
+		parts := splitName(m[1])
+		n.Table = parts[len(parts)-1]
+		if len(parts) > 1 {
+			n.Namespace = parts[len(parts)-2]
+		}
+		if len(parts) > 2 {
+			n.Catalog = parts[0]
+		}
+		s.References = append(s.References, n)
+	}
+	s.Parameters = strings.Count(sql, "?")
+	return s, nil
+}
+
+func splitName(s string) []string {
+	var parts []string
+	for _, m := range regexp.MustCompile(`"([^"]+)"|([\w-]+)`).FindAllStringSubmatch(s, -1) {
+		parts = append(parts, m[1]+m[2])
+	}
+	return parts
+}

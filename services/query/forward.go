@@ -1,0 +1,149 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package query
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"google.golang.org/grpc"
+
+	"github.com/lakeplane/lake/api/lakepb"
+	"github.com/lakeplane/lake/internal/grpcerr"
+	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/services/access"
+	"github.com/lakeplane/lake/services/internal/rpc"
+)
+
+// catalogForwarder serves the Catalog calls by passing them to the authority
+// on behalf of the caller. The authority decides; what is checked here only
+// keeps hidden names from being asked for.
+type catalogForwarder struct {
+	lakepb.UnimplementedCatalogServer
+	server *Server
+}
+
+func tableName(n *lakepb.TableName) lake.TableName {
+	return lake.TableName{Namespace: n.GetNamespace(), Name: n.GetName()}
+}
+
+// onBehalf checks that the caller may know of the table, and returns a context
+// that names the caller to the authority.
+func onBehalf(ctx context.Context, n *lakepb.TableName) (context.Context, error) {
+	p, err := caller(ctx)
+	if err != nil {
+		return nil, grpcerr.ToStatus(err)
+	}
+	name := tableName(n)
+	if err := name.Validate(); err != nil {
+		return nil, grpcerr.ToStatus(err)
+	}
+	if !p.May(name.Namespace) {
+		return nil, grpcerr.ToStatus(missing(name))
+	}
+	return rpc.Delegate(ctx, p), nil
+}
+
+// CreateTable implements lakepb.CatalogServer.
+func (c *catalogForwarder) CreateTable(ctx context.Context, req *lakepb.CreateTableRequest) (*lakepb.Table, error) {
+	ctx, err := onBehalf(ctx, req.GetName())
+	if err != nil {
+		return nil, err
+	}
+	defer c.server.names.Evict(tableName(req.GetName()))
+	return c.server.catalog.CreateTable(ctx, req)
+}
+
+// GetTable implements lakepb.CatalogServer.
+func (c *catalogForwarder) GetTable(ctx context.Context, req *lakepb.GetTableRequest) (*lakepb.Table, error) {
+	ctx, err := onBehalf(ctx, req.GetName())
+	if err != nil {
+		return nil, err
+	}
+	return c.server.catalog.GetTable(ctx, req)
+}
+
+// DropTable implements lakepb.CatalogServer.
+func (c *catalogForwarder) DropTable(ctx context.Context, req *lakepb.DropTableRequest) (*lakepb.DropTableResponse, error) {
+	ctx, err := onBehalf(ctx, req.GetName())
+	if err != nil {
+		return nil, err
+	}
+	defer c.server.names.Evict(tableName(req.GetName()))
+	return c.server.catalog.DropTable(ctx, req)
+}
+
+// ListTables implements lakepb.CatalogServer.
+func (c *catalogForwarder) ListTables(ctx context.Context, req *lakepb.ListTablesRequest) (*lakepb.ListTablesResponse, error) {
+	p, err := caller(ctx)
+	if err != nil {
+		return nil, grpcerr.ToStatus(err)
+	}
+	resp, err := c.server.catalog.ListTables(rpc.Delegate(ctx, p), req)
+	if err != nil {
+		return nil, err
+	}
+	resp.Tables = visible(p, resp.GetTables())
+	return resp, nil
+}
+
+func visible(p access.Principal, tables []*lakepb.Table) []*lakepb.Table {
+	kept := tables[:0]
+	for _, t := range tables {
+		if p.May(t.GetName().GetNamespace()) {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}
+
+// CatalogSnapshot implements lakepb.CatalogServer.
+func (c *catalogForwarder) CatalogSnapshot(req *lakepb.CatalogSnapshotRequest, stream grpc.ServerStreamingServer[lakepb.CatalogSnapshotResponse]) error {
+	p, err := caller(stream.Context())
+	if err != nil {
+		return grpcerr.ToStatus(err)
+	}
+	ctx, cancel := context.WithCancel(stream.Context())
+	defer cancel()
+	up, err := c.server.catalog.CatalogSnapshot(rpc.Delegate(ctx, p), req)
+	if err != nil {
+		return err
+	}
+	for {
+		msg, err := up.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		msg.Tables = visible(p, msg.GetTables())
+		if err := stream.Send(msg); err != nil {
+			return err
+		}
+	}
+}
+
+// proceduresForwarder serves the Procedures calls in the same way.
+type proceduresForwarder struct {
+	lakepb.UnimplementedProceduresServer
+	server *Server
+}
+
+// ListProcedures implements lakepb.ProceduresServer.
+func (f *proceduresForwarder) ListProcedures(ctx context.Context, req *lakepb.ListProceduresRequest) (*lakepb.ListProceduresResponse, error) {
+	p, err := caller(ctx)
+	if err != nil {
+		return nil, grpcerr.ToStatus(err)
+	}
+	return f.server.procedures.ListProcedures(rpc.Delegate(ctx, p), req)
+}
+
+// GetProcedure implements lakepb.ProceduresServer.
+func (f *proceduresForwarder) GetProcedure(ctx context.Context, req *lakepb.GetProcedureRequest) (*lakepb.Procedure, error) {
+	p, err := caller(ctx)
+	if err != nil {
+		return nil, grpcerr.ToStatus(err)
+	}
+	return f.server.procedures.GetProcedure(rpc.Delegate(ctx, p), req)
+}

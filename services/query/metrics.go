@@ -1,0 +1,75 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package query
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc/status"
+
+	"github.com/lakeplane/lake/services/query/admission"
+	"github.com/lakeplane/lake/services/query/directory"
+)
+
+// metrics are the replica's series. Labels are bounded sets: never SQL, a
+// tenant, a table or a principal.
+type metrics struct {
+	admission  *prometheus.CounterVec
+	inflight   prometheus.Gauge
+	rejections *prometheus.CounterVec
+	refreshes  *prometheus.CounterVec
+}
+
+func newMetrics(r prometheus.Registerer, s *Server) (*metrics, error) {
+	m := &metrics{
+		admission: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "lake_query_admission_total", Help: "Requests at the admission gate, by outcome.",
+		}, []string{"outcome"}),
+		inflight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "lake_query_inflight_requests", Help: "Flight requests being served.",
+		}),
+		rejections: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "lake_query_rejections_total", Help: "Flight requests that ended in an error, by gRPC code.",
+		}, []string{"code"}),
+		refreshes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "lake_query_catalog_refresh_total", Help: "Refreshes of the table directory, by outcome.",
+		}, []string{"outcome"}),
+	}
+	if r == nil {
+		return m, nil
+	}
+	ready := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "lake_query_ready", Help: "1 when the first table directory was published.",
+	}, func() float64 {
+		if s.Ready() {
+			return 1
+		}
+		return 0
+	})
+	open := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "lake_query_open_dataset_bytes", Help: "Memory of open snapshots, by their own estimate.",
+	}, func() float64 { return float64(s.datasets.Bytes()) })
+	for _, c := range []prometheus.Collector{m.admission, m.inflight, m.rejections, m.refreshes, ready, open} {
+		if err := r.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+func (m *metrics) admitted(o admission.Outcome) { m.admission.WithLabelValues(string(o)).Inc() }
+
+func (m *metrics) refreshed(o directory.Outcome) { m.refreshes.WithLabelValues(string(o)).Inc() }
+
+// request counts a request in and returns the function that counts it out.
+func (m *metrics) request() func() {
+	m.inflight.Inc()
+	return m.inflight.Dec
+}
+
+// rejected counts a status error and returns it.
+func (m *metrics) rejected(err error) error {
+	if err != nil {
+		m.rejections.WithLabelValues(status.Code(err).String()).Inc()
+	}
+	return err
+}

@@ -1,0 +1,119 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package query
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+
+	"github.com/lakeplane/lake/engine"
+	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/services/query/admission"
+	"github.com/lakeplane/lake/services/query/datasets"
+	"github.com/lakeplane/lake/services/query/directory"
+	sqlengine "github.com/lakeplane/lake/services/query/engine"
+	"github.com/lakeplane/lake/services/query/registration"
+	"github.com/lakeplane/lake/services/query/ticket"
+)
+
+// CatalogName is the one SQL catalog of a Lake: tables are addressed as
+// namespace.table or lake.namespace.table.
+const CatalogName = "lake"
+
+const (
+	// DefaultExecutionTimeout bounds one running query.
+	DefaultExecutionTimeout = 30 * time.Minute
+	// DefaultDiscoveryRows bounds the rows of one metadata call.
+	DefaultDiscoveryRows = 10_000
+	// PreparedTTL is how long a prepared statement's handle is good for.
+	PreparedTTL = 24 * time.Hour
+)
+
+// Statement is what the gate found in a text it let through.
+type Statement struct {
+	// References are the table references that the engine must be given,
+	// as the statement spells them.
+	References []sqlengine.Name
+	// Parameters is the number of placeholders.
+	Parameters int
+}
+
+// Gate decides which SQL texts may reach the engine. A refusal is
+// lake.Invalid and says what was refused and where.
+type Gate interface {
+	Check(ctx context.Context, sql string) (Statement, error)
+}
+
+// Options configures a [Server]. Fields marked required have no default.
+type Options struct {
+	// Authority is the connection to metasrv; required. Its calls carry the
+	// replica's own credentials, whose role must be one that may act for
+	// others: forwarded calls name the caller beside them.
+	Authority grpc.ClientConnInterface
+	// Storage opens snapshots; required.
+	Storage engine.Engine
+	// SQL runs statements; required. The server does not close it.
+	SQL sqlengine.Engine
+	// Gate checks statements; required.
+	Gate Gate
+	// Keys seal tickets; nil means an ephemeral key, which only suits a single
+	// replica on one machine.
+	Keys ticket.Keys
+	// TicketTTL is how long a ticket can be redeemed; default 300 s, 1 s to 1 h.
+	TicketTTL time.Duration
+	// Admission, Directory, Registration and Datasets tune the parts of those
+	// names.
+	Admission    admission.Options
+	Directory    directory.Options
+	Registration registration.Options
+	Datasets     datasets.Options
+	// ExecutionTimeout bounds one running query; default 30 min.
+	ExecutionTimeout time.Duration
+	// DiscoveryRows bounds the rows of one metadata call; default 10,000.
+	DiscoveryRows int
+	// Metrics is where the server's metrics are registered; nil means nowhere.
+	Metrics prometheus.Registerer
+	// Log receives what no client sees; nil means slog.Default().
+	Log *slog.Logger
+	// Version is reported to clients as the server's version; default "dev".
+	Version string
+}
+
+// normalize checks the options and fills in defaults.
+func (o Options) normalize() (Options, error) {
+	switch {
+	case o.Authority == nil:
+		return o, lake.Errorf(lake.Invalid, "query: Options.Authority is missing")
+	case o.Storage == nil:
+		return o, lake.Errorf(lake.Invalid, "query: Options.Storage is missing")
+	case o.SQL == nil:
+		return o, lake.Errorf(lake.Invalid, "query: Options.SQL is missing")
+	case o.Gate == nil:
+		return o, lake.Errorf(lake.Invalid, "query: Options.Gate is missing")
+	case o.TicketTTL != 0 && (o.TicketTTL < ticket.MinTTL || o.TicketTTL > ticket.MaxTTL):
+		return o, lake.Errorf(lake.Invalid, "query: a ticket lifetime of %s: want %s to %s", o.TicketTTL, ticket.MinTTL, ticket.MaxTTL)
+	}
+	if o.Keys == nil {
+		o.Keys = ticket.Ephemeral()
+	}
+	if o.TicketTTL == 0 {
+		o.TicketTTL = ticket.DefaultTTL
+	}
+	if o.ExecutionTimeout == 0 {
+		o.ExecutionTimeout = DefaultExecutionTimeout
+	}
+	if o.DiscoveryRows == 0 {
+		o.DiscoveryRows = DefaultDiscoveryRows
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Version == "" {
+		o.Version = "dev"
+	}
+	return o, nil
+}

@@ -1,0 +1,111 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package query
+
+import (
+	"context"
+	"errors"
+
+	"github.com/apache/arrow-go/v18/arrow/flight"
+	pb "github.com/apache/arrow-go/v18/arrow/flight/gen/flight"
+	"google.golang.org/grpc"
+
+	"github.com/lakeplane/lake/api/lakepb"
+	"github.com/lakeplane/lake/services/query/admission"
+	"github.com/lakeplane/lake/services/query/datasets"
+	"github.com/lakeplane/lake/services/query/directory"
+	sqlengine "github.com/lakeplane/lake/services/query/engine"
+	"github.com/lakeplane/lake/services/query/registration"
+	"github.com/lakeplane/lake/services/query/ticket"
+)
+
+// Server is one query replica. Make it with [New], register it on a gRPC
+// server, and keep [Server.Run] running while it serves. It is safe for
+// concurrent use.
+type Server struct {
+	opts      Options
+	gate      Gate
+	sql       sqlengine.Engine
+	admission *admission.Gate
+	directory *directory.Directory
+	names     *registration.Cache
+	datasets  *datasets.Cache
+	statement *ticket.Sealer
+	prepared  *ticket.Sealer
+	running   *running
+	bindings  *bindings
+	metrics   *metrics
+
+	catalog    lakepb.CatalogClient
+	procedures lakepb.ProceduresClient
+	authority  flight.FlightServiceClient
+}
+
+// New makes a server. It starts nothing; a missing or wrong option is
+// lake.Invalid.
+func New(opts Options) (*Server, error) {
+	opts, err := opts.normalize()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		opts: opts, gate: opts.Gate, sql: opts.SQL,
+		admission:  admission.New(opts.Admission),
+		statement:  ticket.NewSealer(ticket.Statement, opts.Keys, opts.TicketTTL, nil),
+		prepared:   ticket.NewSealer(ticket.Prepared, opts.Keys, PreparedTTL, nil),
+		running:    newRunning(),
+		bindings:   newBindings(),
+		catalog:    lakepb.NewCatalogClient(opts.Authority),
+		procedures: lakepb.NewProceduresClient(opts.Authority),
+		authority:  flight.NewFlightServiceClient(opts.Authority),
+	}
+	if s.metrics, err = newMetrics(opts.Metrics, s); err != nil {
+		return nil, err
+	}
+	refreshed := opts.Directory.OnRefresh
+	opts.Directory.OnRefresh = func(o directory.Outcome, err error) {
+		s.metrics.refreshed(o)
+		if err != nil && !errors.Is(err, context.Canceled) {
+			opts.Log.Warn("the table directory could not be refreshed", "error", err)
+		}
+		if refreshed != nil {
+			refreshed(o, err)
+		}
+	}
+	s.directory = directory.New(s.catalog, opts.Directory)
+	s.names = registration.New(s.catalog, opts.Registration)
+	s.datasets = datasets.New(opts.Storage, opts.Datasets)
+	return s, nil
+}
+
+// Register adds the server's services: Flight (with Flight SQL), Catalog and
+// Procedures.
+func (s *Server) Register(r grpc.ServiceRegistrar) {
+	pb.RegisterFlightServiceServer(r, &flightService{Server: s})
+	lakepb.RegisterCatalogServer(r, &catalogForwarder{server: s})
+	lakepb.RegisterProceduresServer(r, &proceduresForwarder{server: s})
+}
+
+// Run fetches the first directory, trying until it succeeds, and returns nil
+// when ctx ends. The server answers before that, but is not [Server.Ready].
+func (s *Server) Run(ctx context.Context) error {
+	if err := s.directory.Start(ctx); err != nil && ctx.Err() == nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// Ready reports whether the first directory was published.
+func (s *Server) Ready() bool { return s.directory.Ready() }
+
+// Close stops running queries and releases what the server opened. Call it
+// after the gRPC server stopped. The SQL engine stays open: it is the
+// caller's.
+func (s *Server) Close() error {
+	s.running.cancelAll()
+	s.directory.Close()
+	s.names.Close()
+	s.datasets.Close()
+	return nil
+}

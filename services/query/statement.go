@@ -1,0 +1,179 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package query
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/flight"
+	"github.com/apache/arrow-go/v18/arrow/flight/flightsql"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/services/access"
+	sqlengine "github.com/lakeplane/lake/services/query/engine"
+	"github.com/lakeplane/lake/services/query/ticket"
+)
+
+// plan is a statement bound to exact snapshots.
+type plan struct {
+	pins       []ticket.Pin
+	schema     *arrow.Schema
+	parameters *arrow.Schema
+}
+
+// plan takes a statement through the gate, authorization and resolution, and
+// binds it. It holds a permit meanwhile, because binding takes a place in the
+// SQL engine. params is an Arrow IPC stream of one row, or empty.
+func (s *Server) plan(ctx context.Context, p access.Principal, sql string, params []byte) (*plan, error) {
+	leave, err := s.enter(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if len(sql) > lake.MaxSQLBytes {
+		return nil, lake.Errorf(lake.Invalid, "the statement has %d bytes: at most %d are allowed", len(sql), lake.MaxSQLBytes)
+	}
+	stmt, err := s.gate.Check(ctx, sql)
+	if err != nil {
+		return nil, err
+	}
+	resolved, err := s.resolve(ctx, p, stmt.References)
+	if err != nil {
+		return nil, err
+	}
+	out := &plan{pins: pinsOf(stmt.References, resolved)}
+	req := sqlengine.Request{SQL: sql, Tables: make(map[sqlengine.Name]sqlengine.Table, len(resolved))}
+	for ref, reg := range resolved {
+		req.Tables[ref] = planned{reg.Schema}
+	}
+	if req.Params, err = decodeParams(params); err != nil {
+		return nil, err
+	}
+	if req.Params != nil {
+		defer req.Params.Release()
+	}
+	bound, err := s.sql.Plan(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	out.schema, out.parameters = bound.Schema, bound.Parameters
+	return out, nil
+}
+
+// enter takes a permit; see [admission.Gate.Enter].
+func (s *Server) enter(ctx context.Context, p access.Principal) (leave func(), err error) {
+	leave, outcome, err := s.admission.Enter(ctx, p.Tenant)
+	s.metrics.admitted(outcome)
+	return leave, err
+}
+
+// statementInfo plans a statement and seals what DoGet needs into a ticket.
+func (s *Server) statementInfo(ctx context.Context, p access.Principal, sql string, params []byte, desc *flight.FlightDescriptor) (*flight.FlightInfo, error) {
+	plan, err := s.plan(ctx, p, sql, params)
+	if err != nil {
+		return nil, err
+	}
+	if n := fieldCount(plan.parameters); n > 0 && len(params) == 0 {
+		return nil, lake.Errorf(lake.Invalid, "the statement has %d parameters and none is bound: prepare it and bind them", n)
+	}
+	schema := flight.SerializeSchema(plan.schema, memory.DefaultAllocator)
+	endpoint, err := s.endpoint(ticket.Claims{
+		Principal: p.Name, Tenant: p.Tenant, SQL: sql, Snapshots: plan.pins,
+		Parameters: params, Schema: schema, Query: ticket.NewQueryID(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &flight.FlightInfo{
+		Schema: schema, FlightDescriptor: desc, Endpoint: []*flight.FlightEndpoint{endpoint},
+		TotalRecords: -1, TotalBytes: -1,
+	}, nil
+}
+
+// endpoint seals a ticket. It names no location: any replica will do, so the
+// client stays on the connection it has.
+func (s *Server) endpoint(claims ticket.Claims) (*flight.FlightEndpoint, error) {
+	handle, expires, err := s.statement.Seal(claims)
+	if err != nil {
+		return nil, err
+	}
+	sealed, err := flightsql.CreateStatementQueryTicket(handle)
+	if err != nil {
+		return nil, err
+	}
+	return &flight.FlightEndpoint{Ticket: &flight.Ticket{Ticket: sealed}, ExpirationTime: timestamppb.New(expires)}, nil
+}
+
+// openTicket returns the claims of a statement ticket made for this principal.
+// A ticket of somebody else is as invalid as a forged one.
+func (s *Server) openTicket(p access.Principal, handle []byte) (*ticket.Claims, error) {
+	return openFor(s.statement, p, handle)
+}
+
+func openFor(sealer *ticket.Sealer, p access.Principal, handle []byte) (*ticket.Claims, error) {
+	claims, err := sealer.Open(handle)
+	if err != nil {
+		return nil, err
+	}
+	if claims.Principal != p.Name || claims.Tenant != p.Tenant {
+		return nil, sealer.Refuse()
+	}
+	return claims, nil
+}
+
+// renew makes a ticket that says the same and expires later.
+func (s *Server) renew(p access.Principal, handle []byte) (*flight.FlightEndpoint, error) {
+	claims, err := s.openTicket(p, handle)
+	if err != nil {
+		return nil, err
+	}
+	return s.endpoint(*claims)
+}
+
+func fieldCount(s *arrow.Schema) int {
+	if s == nil {
+		return 0
+	}
+	return s.NumFields()
+}
+
+// decodeParams reads the one row of an IPC stream made by encodeParams.
+func decodeParams(b []byte) (arrow.RecordBatch, error) {
+	if len(b) == 0 {
+		return nil, nil
+	}
+	r, err := ipc.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil, lake.Errorf(lake.Invalid, "parameters: %w", err)
+	}
+	defer r.Release()
+	if !r.Next() {
+		return nil, lake.Errorf(lake.Invalid, "parameters: no row")
+	}
+	rec := r.RecordBatch()
+	rec.Retain()
+	return rec, nil
+}
+
+func encodeParams(rec arrow.RecordBatch) ([]byte, error) {
+	var buf bytes.Buffer
+	w := ipc.NewWriter(&buf, ipc.WithSchema(rec.Schema()))
+	if err := w.Write(rec); err != nil {
+		return nil, lake.Errorf(lake.Invalid, "parameters: %w", err)
+	}
+	if err := w.Close(); err != nil {
+		return nil, lake.Errorf(lake.Invalid, "parameters: %w", err)
+	}
+	return buf.Bytes(), nil
+}
+
+// deadline bounds an execution by the server's limit.
+func (s *Server) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithDeadlineCause(ctx, time.Now().Add(s.opts.ExecutionTimeout), tooLong(s.opts.ExecutionTimeout))
+}
