@@ -3,18 +3,36 @@
 package file
 
 import (
+	"encoding/binary"
 	"io"
+	"math/bits"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/lakeplane/lake/lance/lancepb"
+	"github.com/lakeplane/lake/lance/lancepb/containerpb"
+	"github.com/lakeplane/lake/lance/lancepb/enc20pb"
+	"github.com/lakeplane/lake/lance/schema"
+)
+
+const (
+	writeMajor, writeMinor = 2, 1
+	defaultPageBytes       = 8 << 20
+	minPageBytes           = 4 << 10
+	maxPageBytes           = 512 << 20
+	// maxPageRows bounds pages of booleans, which reach no size limit, and the
+	// 32-bit item count of a page.
+	maxPageRows = 1 << 22
 )
 
 // WriterOptions says how to write a file. The zero value is the default.
 type WriterOptions struct {
 	// PageBytes is the size at which the pages of a column are cut, in bytes of
-	// plain values. Default: 8 MiB. It bounds the memory of the writer to
-	// about that much per leaf column.
+	// plain values, from 4 KiB to 512 MiB. Default: 8 MiB. It bounds the memory
+	// of the writer to about that much per leaf column.
 	PageBytes int64
 	// Metadata is the schema metadata stored in the file. Default: that of the
 	// Arrow schema.
@@ -32,19 +50,361 @@ type Written struct {
 }
 
 // Writer writes one data file. It is not safe for concurrent use.
-type Writer struct{}
+type Writer struct {
+	w       io.Writer
+	size    uint64
+	schema  *arrow.Schema
+	fields  []*lancepb.Field
+	meta    map[string][]byte
+	columns []*columnWriter
+	rows    uint64
+	err     error // the first failure; the file is useless after it
+	closed  bool
+}
 
 // NewWriter starts a file on w. The fields are the Lance fields of the schema,
-// with the ids of the dataset; see the schema package. They fail with a
-// [lake.Invalid] error where they do not match.
+// with the ids of the dataset; see the schema package. It fails with an error
+// of kind [lake.Invalid] where they do not match or the schema cannot be
+// stored.
 func NewWriter(w io.Writer, s *arrow.Schema, fields []*lancepb.Field, o WriterOptions) (*Writer, error) {
-	return nil, unsupported("writing, for now")
+	if o.PageBytes == 0 {
+		o.PageBytes = defaultPageBytes
+	}
+	if o.PageBytes < minPageBytes || o.PageBytes > maxPageBytes {
+		return nil, invalid("page size %d, allowed are %d to %d", o.PageBytes, minPageBytes, maxPageBytes)
+	}
+	if err := schema.Check(s); err != nil {
+		return nil, err
+	}
+	roots, err := schema.Tree(fields)
+	if err != nil {
+		return nil, invalid("fields: %w", err)
+	}
+	if err := matchSchema(s, roots); err != nil {
+		return nil, err
+	}
+	out := &Writer{w: w, schema: s, fields: fields, meta: o.Metadata}
+	if out.meta == nil {
+		out.meta = metadataOf(s)
+	}
+	return out, out.addColumns(roots, int(o.PageBytes))
+}
+
+func metadataOf(s *arrow.Schema) map[string][]byte {
+	md := s.Metadata()
+	out := make(map[string][]byte, md.Len())
+	for i, k := range md.Keys() {
+		out[k] = []byte(md.Values()[i])
+	}
+	return out
+}
+
+// matchSchema checks that the fields describe the schema, in its order.
+func matchSchema(s *arrow.Schema, roots []*schema.Node) error {
+	if s.NumFields() != len(roots) {
+		return invalid("%d columns, %d root fields", s.NumFields(), len(roots))
+	}
+	own, err := schema.FromArrow(s)
+	if err != nil {
+		return err
+	}
+	want, err := schema.Tree(own)
+	if err != nil {
+		return err
+	}
+	for i, n := range roots {
+		if err := matchNode(want[i], n, n.Field.GetName()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func matchNode(want, got *schema.Node, path string) error {
+	w, g := want.Field, got.Field
+	if w.GetName() != g.GetName() || w.GetLogicalType() != g.GetLogicalType() || w.GetNullable() && !g.GetNullable() {
+		return invalid("column %s: field %q %s (nullable %t) does not describe %q %s (nullable %t)", path,
+			g.GetName(), g.GetLogicalType(), g.GetNullable(), w.GetName(), w.GetLogicalType(), w.GetNullable())
+	}
+	if len(want.Children) != len(got.Children) {
+		return invalid("column %s: %d children, not %d", path, len(got.Children), len(want.Children))
+	}
+	for i, c := range got.Children {
+		if err := matchNode(want.Children[i], c, path+"."+c.Field.GetName()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *Writer) addColumns(roots []*schema.Node, pageBytes int) error {
+	for i, n := range roots {
+		leaves, err := leavesOf([]*schema.Node{n})
+		if err != nil {
+			return err
+		}
+		paths := structPaths(n, nil, nil)
+		for k, l := range leaves {
+			w.columns = append(w.columns, newColumnWriter(l, i, paths[k], pageBytes))
+		}
+	}
+	return nil
+}
+
+// structPaths returns for each leaf below n the field numbers of the structs on
+// the way to it.
+func structPaths(n *schema.Node, path []int, out [][]int) [][]int {
+	if len(n.Children) == 0 {
+		return append(out, path)
+	}
+	for i, c := range n.Children {
+		p := path
+		if n.Type.ID() == arrow.STRUCT {
+			p = append(path[:len(path):len(path)], i)
+		}
+		out = structPaths(c, p, out)
+	}
+	return out
 }
 
 // Write appends the rows of a batch, whose schema must be that of the writer
-// up to metadata. The batch is not kept.
-func (w *Writer) Write(rec arrow.RecordBatch) error { return nil }
+// up to metadata. Nulls in a field that is not nullable are an error of kind
+// [lake.Invalid]. The batch is not kept.
+func (w *Writer) Write(rec arrow.RecordBatch) error {
+	if w.err != nil || w.closed {
+		return w.failed()
+	}
+	if err := w.check(rec); err != nil {
+		return err
+	}
+	for _, c := range w.columns {
+		if err := c.append(w, rec.Column(c.root)); err != nil {
+			w.err = inColumn(c.leaf.path, err)
+			return w.err
+		}
+	}
+	w.rows += uint64(rec.NumRows())
+	return nil
+}
+
+func (w *Writer) failed() error {
+	if w.err != nil {
+		return w.err
+	}
+	return invalid("the file is closed")
+}
+
+// check refuses a batch before any of it is taken.
+func (w *Writer) check(rec arrow.RecordBatch) error {
+	if int(rec.NumCols()) != w.schema.NumFields() {
+		return invalid("batch with %d columns, the file has %d", rec.NumCols(), w.schema.NumFields())
+	}
+	for i, f := range w.schema.Fields() {
+		c := rec.Column(i)
+		if rec.ColumnName(i) != f.Name || !arrow.TypeEqual(c.DataType(), f.Type) {
+			return invalid("column %d of the batch is %s %s, the file has %s %s", i, rec.ColumnName(i), c.DataType(), f.Name, f.Type)
+		}
+		if err := checkNulls(c, f, f.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // Close writes the remaining pages and the metadata. It does not close the
 // underlying writer. After an error the file must be thrown away.
-func (w *Writer) Close() (Written, error) { return Written{}, nil }
+func (w *Writer) Close() (Written, error) {
+	if w.err != nil || w.closed {
+		return Written{}, w.failed()
+	}
+	w.closed = true
+	for _, c := range w.columns {
+		if err := c.flush(w); err != nil {
+			w.err = inColumn(c.leaf.path, err)
+			return Written{}, w.err
+		}
+	}
+	if w.err = w.finish(); w.err != nil {
+		return Written{}, w.err
+	}
+	out := Written{Rows: w.rows, Size: w.size, Major: writeMajor, Minor: writeMinor}
+	for i, c := range w.columns {
+		out.Fields = append(out.Fields, c.leaf.node.Field.GetId())
+		out.ColumnIndices = append(out.ColumnIndices, int32(i))
+	}
+	return out, nil
+}
+
+// finish writes what follows the pages: descriptor, column metadata, the two
+// tables, footer.
+func (w *Writer) finish() error {
+	desc := &lancepb.FileDescriptor{Schema: &lancepb.Schema{Fields: w.fields, Metadata: w.meta}, Length: w.rows}
+	descAt, descLen, err := w.message(desc)
+	if err != nil {
+		return err
+	}
+	foot := footer{globalBuffers: 1, columns: uint32(len(w.columns)), major: writeMajor, minor: writeMinor}
+	var table []byte
+	for i, c := range w.columns {
+		if c.meta.Encoding, err = plainColumn(); err != nil {
+			return err
+		}
+		at, n, err := w.message(c.meta)
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			foot.columnMeta = at
+		}
+		table = binary.LittleEndian.AppendUint64(table, at)
+		table = binary.LittleEndian.AppendUint64(table, n)
+	}
+	if len(w.columns) == 0 {
+		foot.columnMeta = w.size
+	}
+	foot.columnTable = w.size
+	foot.globalTable = w.size + uint64(len(table))
+	table = binary.LittleEndian.AppendUint64(table, descAt)
+	table = binary.LittleEndian.AppendUint64(table, descLen)
+	return w.raw(foot.append(table))
+}
+
+// plainColumn is the encoding of a column that is nothing but its pages.
+func plainColumn() (*containerpb.Encoding, error) {
+	return encodeAny(columnURL, &enc20pb.ColumnEncoding{
+		ColumnEncoding: &enc20pb.ColumnEncoding_Values{Values: &emptypb.Empty{}},
+	})
+}
+
+func (w *Writer) message(m proto.Message) (at, n uint64, err error) {
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	if err != nil {
+		return 0, 0, err
+	}
+	at, err = w.buffer(b)
+	return at, uint64(len(b)), err
+}
+
+var padding [bufferAlign]byte
+
+// buffer writes b at the next aligned position and returns the position.
+func (w *Writer) buffer(b []byte) (uint64, error) {
+	if r := w.size % bufferAlign; r != 0 {
+		if err := w.raw(padding[:bufferAlign-r]); err != nil {
+			return 0, err
+		}
+	}
+	at := w.size
+	return at, w.raw(b)
+}
+
+func (w *Writer) raw(b []byte) error {
+	n, err := w.w.Write(b)
+	w.size += uint64(n)
+	if err == nil && n < len(b) {
+		err = io.ErrShortWrite
+	}
+	return err
+}
+
+// columnWriter collects and writes the pages of one leaf.
+type columnWriter struct {
+	leaf      *leaf
+	root      int   // number of the root column
+	path      []int // see descend
+	pageBytes int
+	pageRows  int // rows of a page of plain fixed values
+
+	shred shredder
+	acc   accum
+	enc   pageEncoder
+	meta  *containerpb.ColumnMetadata
+	rows  uint64 // in written pages
+}
+
+func newColumnWriter(l *leaf, root int, path []int, pageBytes int) *columnWriter {
+	c := &columnWriter{leaf: l, root: root, path: path, pageBytes: pageBytes, pageRows: maxPageRows}
+	c.shred.scheme = l.levels
+	c.acc.leaf, c.enc.leaf = l, l
+	if l.value.kind == fixedValues {
+		// A power of two, so that batches of a scan end where pages do.
+		c.pageRows = min(maxPageRows, 1<<(bits.Len(uint(max(1, pageBytes/l.value.width)))-1))
+	}
+	c.meta = &containerpb.ColumnMetadata{}
+	return c
+}
+
+// append takes a whole array, cutting pages on the way.
+func (c *columnWriter) append(w *Writer, arr arrow.Array) error {
+	perRow := max(1, arrayBytes(arr, 0, arr.Len())/max(1, arr.Len()))
+	for at := 0; at < arr.Len(); {
+		room := max(1, (c.pageBytes-c.acc.bytes())/perRow)
+		n := min(arr.Len()-at, room, c.pageRows-c.acc.rows)
+		values := descend(&c.shred, arr, c.path, at, at+n)
+		c.acc.add(&c.shred, n, values)
+		at += n
+		if c.acc.rows >= c.pageRows || c.acc.bytes() >= c.pageBytes {
+			if err := c.flush(w); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// arrayBytes estimates the bytes of elements [from, to) of an array.
+func arrayBytes(arr arrow.Array, from, to int) int {
+	if from == to {
+		return 0
+	}
+	switch x := arr.(type) {
+	case *array.Boolean:
+		return (to - from) / 8
+	case *array.Struct:
+		n := 0
+		for i := range x.NumField() {
+			n += arrayBytes(x.Field(i), from, to)
+		}
+		return n
+	case *array.FixedSizeList:
+		items := x.DataType().(*arrow.FixedSizeListType)
+		return (to - from) * int(items.Len()) * items.Elem().(arrow.FixedWidthDataType).BitWidth() / 8
+	case array.ListLike:
+		first, _ := x.ValueOffsets(from)
+		_, last := x.ValueOffsets(to - 1)
+		return 8*(to-from) + arrayBytes(x.ListValues(), int(first), int(last))
+	case array.BinaryLike:
+		return 4*(to-from) + int(x.ValueOffset64(to-1)-x.ValueOffset64(from)) + x.ValueLen(to-1)
+	}
+	if f, ok := arr.DataType().(arrow.FixedWidthDataType); ok {
+		return (to - from) * f.BitWidth() / 8
+	}
+	return 0
+}
+
+// flush writes the page collected so far, if any.
+func (c *columnWriter) flush(w *Writer) error {
+	if c.acc.rows == 0 {
+		return nil
+	}
+	p, err := c.enc.encode(&c.acc)
+	if err != nil {
+		return err
+	}
+	page := &containerpb.ColumnMetadata_Page{Length: uint64(c.acc.rows), Priority: c.rows}
+	if page.Encoding, err = encodeAny(pageLayoutURL, p.layout); err != nil {
+		return err
+	}
+	for _, b := range p.buffers {
+		at, err := w.buffer(b)
+		if err != nil {
+			return err
+		}
+		page.BufferOffsets = append(page.BufferOffsets, at)
+		page.BufferSizes = append(page.BufferSizes, uint64(len(b)))
+	}
+	c.meta.Pages = append(c.meta.Pages, page)
+	c.rows += uint64(c.acc.rows)
+	c.acc.reset()
+	return nil
+}

@@ -158,3 +158,38 @@ func arrowMetadata(md map[string][]byte) arrow.Metadata {
 	}
 	return arrow.NewMetadata(keys, values)
 }
+
+// Prune returns a copy of the node without the leaves keep refuses and without
+// inner fields that lost all of theirs, or nil when nothing is left. Types are
+// those of what is kept; fields are shared.
+func (n *Node) Prune(keep func(leaf *Node) bool) *Node {
+	if len(n.Children) == 0 {
+		if !keep(n) {
+			return nil
+		}
+		return &Node{Field: n.Field, Type: n.Type}
+	}
+	out := &Node{Field: n.Field}
+	for _, c := range n.Children {
+		if kept := c.Prune(keep); kept != nil {
+			out.Children = append(out.Children, kept)
+		}
+	}
+	if len(out.Children) == 0 {
+		return nil
+	}
+	if n.Type.ID() == arrow.STRUCT {
+		out.Type = arrow.StructOf(arrowFields(out.Children)...)
+	} else {
+		out.Type = listType(n.Field.GetLogicalType(), out.Children[0].Arrow())
+	}
+	return out
+}
+
+// Walk calls f for the node and everything below it, in pre-order.
+func (n *Node) Walk(f func(*Node)) {
+	f(n)
+	for _, c := range n.Children {
+		c.Walk(f)
+	}
+}

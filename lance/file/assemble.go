@@ -1,0 +1,207 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package file
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/lakeplane/lake/lance/schema"
+)
+
+// assembler builds the Arrow arrays of a batch from its leaves.
+type assembler struct {
+	mem    memory.Allocator
+	leaves map[*schema.Node]*leafBatch
+}
+
+// part is an array under construction with the levels of the layers further
+// out. Its owner releases data.
+type part struct {
+	data   arrow.ArrayData
+	levels unraveler
+}
+
+// column builds the array of a root field with the given number of rows.
+func (a *assembler) column(n *schema.Node, rows int) (arrow.Array, error) {
+	p, err := a.node(n)
+	if err != nil {
+		return nil, err
+	}
+	defer p.data.Release()
+	if p.data.Len() != rows {
+		return nil, corrupt("%d values in a batch of %d rows", p.data.Len(), rows)
+	}
+	return array.MakeFromData(p.data), nil
+}
+
+func (a *assembler) node(n *schema.Node) (part, error) {
+	switch n.Type.ID() {
+	case arrow.STRUCT:
+		return a.structure(n)
+	case arrow.LIST, arrow.LARGE_LIST:
+		return a.list(n)
+	}
+	return a.leaf(n)
+}
+
+// validity returns the validity buffer of the next layer, the number of
+// elements and of nulls.
+func (a *assembler) validity(u *unraveler) (*memory.Buffer, int, int) {
+	var buf *memory.Buffer
+	_, n, nulls := u.items(func(size int) []byte {
+		buf = memory.NewResizableBuffer(a.mem)
+		buf.Resize(size)
+		clear(buf.Bytes())
+		return buf.Bytes()
+	})
+	return buf, n, nulls
+}
+
+func (a *assembler) leaf(n *schema.Node) (part, error) {
+	b := a.leaves[n]
+	p := part{levels: unraveler{b: &b.levels}}
+	valid, length, nulls := a.validity(&p.levels)
+	defer releaseBuffer(valid)
+	if length != b.values.n {
+		return part{}, corrupt("%d levels for %d values", length, b.values.n)
+	}
+	if n.Type.ID() == arrow.NULL {
+		p.data = array.NewData(n.Type, length, []*memory.Buffer{nil}, nil, length, 0)
+		return p, nil
+	}
+	values := b.values.finish()
+	defer releaseBuffers(values)
+	if b.values.t.items > 0 {
+		p.data = a.fixedList(n.Type, b.values, values, valid, length, nulls)
+		return p, nil
+	}
+	p.data = array.NewData(n.Type, length, append([]*memory.Buffer{valid}, values...), nil, nulls, 0)
+	return p, nil
+}
+
+func (a *assembler) fixedList(dt arrow.DataType, s *sink, values []*memory.Buffer, valid *memory.Buffer, length, nulls int) arrow.ArrayData {
+	itemValid := s.finishItemValid()
+	defer releaseBuffer(itemValid)
+	itemNulls := 0
+	if itemValid != nil {
+		itemNulls = array.UnknownNullCount
+	}
+	item := dt.(*arrow.FixedSizeListType).Elem()
+	child := array.NewData(item, length*s.t.items, []*memory.Buffer{itemValid, values[0]}, nil, itemNulls, 0)
+	defer child.Release()
+	return array.NewData(dt, length, []*memory.Buffer{valid}, []arrow.ArrayData{child}, nulls, 0)
+}
+
+// structure builds a struct. All children carry the levels of the struct; those
+// of the first one are used.
+func (a *assembler) structure(n *schema.Node) (part, error) {
+	children := make([]arrow.ArrayData, 0, len(n.Children))
+	defer func() {
+		for _, c := range children {
+			c.Release()
+		}
+	}()
+	var p part
+	for i, c := range n.Children {
+		child, err := a.node(c)
+		if err != nil {
+			return part{}, err
+		}
+		children = append(children, child.data)
+		if i == 0 {
+			p.levels = child.levels
+		}
+	}
+	if len(children) == 0 {
+		return part{}, unsupported("a struct without fields")
+	}
+	valid, length, nulls := a.validity(&p.levels)
+	defer releaseBuffer(valid)
+	for _, c := range children {
+		if c.Len() != length {
+			return part{}, corrupt("a field of %d values in a struct of %d", c.Len(), length)
+		}
+	}
+	p.data = array.NewData(n.Type, length, []*memory.Buffer{valid}, children, nulls, 0)
+	return p, nil
+}
+
+func (a *assembler) list(n *schema.Node) (part, error) {
+	child, err := a.node(n.Children[0])
+	if err != nil {
+		return part{}, err
+	}
+	defer child.data.Release()
+	if n.Type.ID() == arrow.LIST && child.data.Len() > math.MaxInt32 {
+		return part{}, errBatchTooLarge
+	}
+	p := part{levels: child.levels}
+	offsets, valid, length, nulls := a.offsets(&p.levels, n.Type.ID() == arrow.LARGE_LIST, child.data.Len())
+	defer releaseBuffer(offsets)
+	defer releaseBuffer(valid)
+	if length < 0 {
+		return part{}, corrupt("lists of other than the %d values there are", child.data.Len())
+	}
+	p.data = array.NewData(n.Type, length, []*memory.Buffer{valid, offsets}, []arrow.ArrayData{child.data}, nulls, 0)
+	return p, nil
+}
+
+// offsets unravels a list layer. The length is negative when the levels do not
+// add up to the number of elements.
+func (a *assembler) offsets(u *unraveler, wide bool, elements int) (offsets, valid *memory.Buffer, length, nulls int) {
+	size := 4
+	if wide {
+		size = 8
+	}
+	offsets = memory.NewResizableBuffer(a.mem)
+	offsets.Resize((len(u.b.rep) + 1) * size)
+	bits := memory.NewResizableBuffer(a.mem)
+	bits.Resize((len(u.b.rep) + 7) / 8)
+	clear(bits.Bytes())
+	put, set := offsets.Bytes(), bits.Bytes()
+	at := 0
+	write := func(i, v int) {
+		if wide {
+			binary.LittleEndian.PutUint64(put[i*8:], uint64(v))
+			return
+		}
+		binary.LittleEndian.PutUint32(put[i*4:], uint32(v))
+	}
+	length, got := u.lists(func(start int, ok bool) {
+		write(at, start)
+		if ok {
+			set[at>>3] |= 1 << (at & 7)
+		} else {
+			nulls++
+		}
+		at++
+	})
+	write(length, got)
+	trim(offsets, (length+1)*size)
+	trim(bits, (length+7)/8)
+	if got != elements {
+		length = -1
+	}
+	if nulls == 0 {
+		bits.Release()
+		bits = nil
+	}
+	return offsets, bits, length, nulls
+}
+
+func releaseBuffer(b *memory.Buffer) {
+	if b != nil {
+		b.Release()
+	}
+}
+
+func releaseBuffers(bs []*memory.Buffer) {
+	for _, b := range bs {
+		releaseBuffer(b)
+	}
+}

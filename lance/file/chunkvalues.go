@@ -1,0 +1,87 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package file
+
+import (
+	"github.com/lakeplane/lake/lance/lancepb/enc21pb"
+)
+
+// chunkValues decodes the values of the chunks of one page.
+type chunkValues struct {
+	fixed    fixedCodec
+	variable *varCodec
+	items    bool // the first buffer is the item validity of fixed size lists
+	dict     *dictionary
+	indexed  bool // values are indices of dict
+}
+
+func newChunkValues(e *enc21pb.CompressiveEncoding, t valueType, indexed bool) (chunkValues, error) {
+	v := chunkValues{indexed: indexed}
+	var err error
+	if t.kind == variableValues && !indexed {
+		v.variable, err = newVarCodec(e)
+		return v, err
+	}
+	v.items = e.GetFixedSizeList().GetHasValidity()
+	if v.fixed, err = newFixedCodec(e); err != nil {
+		return v, err
+	}
+	bits := v.fixed.bits()
+	switch {
+	case indexed && !wordWidth(uint64(bits)):
+		err = corrupt("dictionary indices of %d bits", bits)
+	case indexed:
+	case t.kind == boolValues && bits != 1, t.kind == fixedValues && bits != t.width*8, t.kind == nullValues:
+		err = corrupt("values of %d bits, which does not fit the type of the column", bits)
+	case v.items && e.GetFixedSizeList().GetItemsPerValue() != uint64(t.items):
+		err = corrupt("lists of %d items in a column with %d", e.GetFixedSizeList().GetItemsPerValue(), t.items)
+	}
+	return v, err
+}
+
+func (v *chunkValues) buffers() int {
+	n := 1
+	if v.fixed != nil {
+		n = v.fixed.buffers()
+	}
+	if v.items {
+		n++
+	}
+	return n
+}
+
+// append decodes a chunk of n values and appends count of them, from the given
+// one on.
+func (v *chunkValues) append(bufs [][]byte, n, from, count int, out *sink) error {
+	if count == 0 {
+		return nil
+	}
+	if v.variable != nil {
+		return v.variable.append(bufs, n, from, count, out)
+	}
+	var items []byte
+	if v.items {
+		items, bufs = bufs[0], bufs[1:]
+		if len(items) < (n*out.t.items+7)/8 {
+			return corrupt("validity of %d lists in %d bytes", n, len(items))
+		}
+	}
+	values, err := v.fixed.values(bufs, n)
+	if err != nil {
+		return err
+	}
+	if out.t.kind == boolValues && !v.indexed {
+		out.bits(values, from, count)
+		return nil
+	}
+	if out.t.items > 0 {
+		out.appendItemValid(items, from, count)
+	}
+	w := v.fixed.bits() / 8
+	values = values[from*w : (from+count)*w]
+	if v.indexed {
+		return v.dict.append(values, w, out)
+	}
+	copy(out.fixed(count), values)
+	return nil
+}

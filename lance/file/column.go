@@ -1,0 +1,160 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package file
+
+import (
+	"sort"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/lakeplane/lake/lance/lancepb/containerpb"
+	"github.com/lakeplane/lake/lance/schema"
+)
+
+// rows is a range of rows, the end excluded.
+type rows struct{ from, to uint64 }
+
+// columnReader decodes one root field. It keeps state between calls and serves
+// one goroutine.
+type columnReader interface {
+	// read returns the rows of the ranges, which ascend and do not overlap, as
+	// one array that the caller releases. Bytes up to row ahead of the last
+	// page touched may be read along.
+	read(ranges []rows, ahead uint64) (arrow.Array, error)
+}
+
+// leafColumn is the cursor on the column of one leaf.
+type leafColumn struct {
+	c     *container
+	leaf  *leaf
+	pages []*containerpb.ColumnMetadata_Page
+	start []uint64 // first row of each page, and the number of rows
+
+	open int // number of the open page, or -1
+	page pageReader
+	bufs *pageBuffers
+
+	batch leafBatch
+}
+
+func newLeafColumn(c *container, l *leaf, column int) (*leafColumn, error) {
+	meta := c.columns[column]
+	lc := &leafColumn{c: c, leaf: l, pages: meta.GetPages(), open: -1}
+	lc.batch.levels.scheme = l.levels
+	total := c.descriptor.GetLength()
+	lc.start = make([]uint64, len(lc.pages)+1)
+	for i, p := range lc.pages {
+		if p.GetLength() > total-lc.start[i] {
+			return nil, inColumn(l.path, corrupt("the pages have more than the %d rows of the file", total))
+		}
+		lc.start[i+1] = lc.start[i] + p.GetLength()
+	}
+	if lc.start[len(lc.pages)] != total {
+		return nil, inColumn(l.path, corrupt("the pages have %d of %d rows", lc.start[len(lc.pages)], total))
+	}
+	return lc, nil
+}
+
+// fill decodes ranges of rows to lc.batch.
+func (lc *leafColumn) fill(mem memory.Allocator, ranges []rows, ahead uint64) error {
+	lc.batch.levels.reset()
+	lc.batch.values = newSink(lc.leaf.value, mem)
+	n := 0
+	for _, r := range ranges {
+		n += int(r.to - r.from)
+	}
+	lc.batch.values.reserve(n)
+	for _, r := range ranges {
+		if err := lc.pageRange(r, ahead); err != nil {
+			lc.batch.values.release()
+			return inColumn(lc.leaf.path, err)
+		}
+	}
+	return nil
+}
+
+func (lc *leafColumn) pageRange(r rows, ahead uint64) error {
+	for r.from < r.to {
+		i := sort.Search(len(lc.pages), func(i int) bool { return lc.start[i+1] > r.from })
+		if i == len(lc.pages) {
+			return corrupt("row %d of %d", r.from, lc.start[i])
+		}
+		end := min(r.to, lc.start[i+1])
+		if err := lc.openPage(i, r.from, max(end, min(ahead, lc.start[i+1]))); err != nil {
+			return err
+		}
+		if err := lc.page.read(r.from-lc.start[i], end-lc.start[i], &lc.batch); err != nil {
+			return err
+		}
+		r.from = end
+	}
+	return nil
+}
+
+// openPage makes page i the open one and reads rows [from, to) of the file
+// ahead.
+func (lc *leafColumn) openPage(i int, from, to uint64) error {
+	if lc.open == i {
+		return nil
+	}
+	lc.open = -1
+	var err error
+	if lc.page, lc.bufs, err = openPage(lc.c, lc.pages[i], lc.leaf); err != nil {
+		return err
+	}
+	lc.open = i
+	if lc.c.in.mem != nil || to <= from+1 {
+		return nil
+	}
+	buffer, off, n, err := lc.page.span(from-lc.start[i], to-lc.start[i])
+	if err != nil {
+		return err
+	}
+	return lc.bufs.readAhead(buffer, off, n)
+}
+
+// rootColumn decodes a root field of version 2.1 or 2.2 from its leaves.
+type rootColumn struct {
+	node   *schema.Node
+	leaves []*leafColumn
+	mem    memory.Allocator
+}
+
+func newRootColumn(r *Reader, n *schema.Node) (columnReader, error) {
+	leaves, err := leavesOf([]*schema.Node{n})
+	if err != nil {
+		return nil, err
+	}
+	rc := &rootColumn{node: n, mem: r.mem, leaves: make([]*leafColumn, len(leaves))}
+	for i, l := range leaves {
+		if rc.leaves[i], err = newLeafColumn(r.c, l, r.columns[l.node.Field.GetId()]); err != nil {
+			return nil, err
+		}
+	}
+	return rc, nil
+}
+
+func (rc *rootColumn) read(ranges []rows, ahead uint64) (arrow.Array, error) {
+	a := assembler{mem: rc.mem, leaves: make(map[*schema.Node]*leafBatch, len(rc.leaves))}
+	defer func() {
+		for _, b := range a.leaves {
+			b.values.release()
+		}
+	}()
+	n := 0
+	for _, r := range ranges {
+		n += int(r.to - r.from)
+	}
+	for _, lc := range rc.leaves {
+		if err := lc.fill(rc.mem, ranges, ahead); err != nil {
+			return nil, err
+		}
+		a.leaves[lc.leaf.node] = &lc.batch
+	}
+	out, err := a.column(rc.node, n)
+	if err != nil {
+		return nil, inColumn(rc.node.Field.GetName(), err)
+	}
+	return out, nil
+}

@@ -1,0 +1,211 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package file
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/lakeplane/lake/lance/schema"
+)
+
+const (
+	// DefaultBatchRows is a power of two, so that batches end where Lake's
+	// pages do and values need no copy.
+	DefaultBatchRows = 1 << 16
+	// DefaultBatchBytes keeps a batch of large values in the memory of one
+	// reader among many.
+	DefaultBatchBytes = 64 << 20
+)
+
+// ScanOptions says what to scan.
+type ScanOptions struct {
+	// Fields are the ids of root, inner or leaf fields to read. Default: all
+	// the file has. An id that is not in the schema fails; one that the file
+	// has no data of is left out.
+	Fields []int32
+	// Start and End are the row range; End 0 stands for all rows.
+	Start, End uint64
+	// BatchRows is the largest number of rows of a batch. Default:
+	// [DefaultBatchRows].
+	BatchRows int
+	// BatchBytes is the size a batch aims at, judged by the size of the columns
+	// in the file; it may shrink a batch below BatchRows. Default:
+	// [DefaultBatchBytes].
+	BatchBytes int64
+	// Parallel is the number of columns decoded at once. Default: 1.
+	Parallel int
+}
+
+func (o *ScanOptions) complete(rows uint64) error {
+	if o.End == 0 {
+		o.End = rows
+	}
+	if o.Start > o.End || o.End > rows {
+		return invalid("rows %d to %d of a file with %d", o.Start, o.End, rows)
+	}
+	if o.BatchRows < 0 || o.BatchBytes < 0 || o.Parallel < 0 {
+		return invalid("batch rows, batch bytes and parallelism must not be negative")
+	}
+	if o.BatchRows == 0 {
+		o.BatchRows = DefaultBatchRows
+	}
+	if o.BatchBytes == 0 {
+		o.BatchBytes = DefaultBatchBytes
+	}
+	o.Parallel = max(o.Parallel, 1)
+	return nil
+}
+
+// Scan returns the rows of a range in batches, in order. A batch belongs to
+// the consumer, who releases it. The sequence ends after the first error.
+func (r *Reader) Scan(ctx context.Context, o ScanOptions) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		if err := r.scan(ctx, o, func(b arrow.RecordBatch) bool { return yield(b, nil) }); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+func (r *Reader) scan(ctx context.Context, o ScanOptions, yield func(arrow.RecordBatch) bool) error {
+	if err := o.complete(r.Rows()); err != nil {
+		return err
+	}
+	b, err := r.newBatcher(o.Fields, o.Parallel)
+	if err != nil {
+		return err
+	}
+	size := b.rowsPer(o)
+	for at := o.Start; at < o.End; {
+		to := min(o.End, at+size-at%size)
+		batch, err := b.batch(ctx, []rows{{at, to}}, o.End)
+		if errors.Is(err, errBatchTooLarge) && size > 1 {
+			size = max(1, size/4)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if !yield(batch) {
+			return nil
+		}
+		at = to
+	}
+	return nil
+}
+
+// batcher decodes batches of a projection.
+type batcher struct {
+	schema   *arrow.Schema
+	roots    []*schema.Node
+	columns  []columnReader
+	parallel int
+	rowBytes uint64 // estimate
+}
+
+func (r *Reader) newBatcher(fields []int32, parallel int) (*batcher, error) {
+	roots, err := r.project(fields)
+	if err != nil {
+		return nil, err
+	}
+	b := &batcher{schema: schema.SchemaOf(roots, nil), roots: roots, parallel: parallel}
+	for _, n := range roots {
+		c, err := r.openRoot(n)
+		if err != nil {
+			return nil, err
+		}
+		b.columns = append(b.columns, c)
+		b.rowBytes += r.bytesPerRow(n)
+	}
+	return b, nil
+}
+
+func (r *Reader) openRoot(n *schema.Node) (columnReader, error) {
+	if r.c.minor == 0 {
+		return nil, unsupported("file version 2.0, for now")
+	}
+	return newRootColumn(r, n)
+}
+
+// bytesPerRow estimates the size of a row of a root field: what it takes in the
+// file, and at least the width of its values, which a page of nulls hides.
+func (r *Reader) bytesPerRow(n *schema.Node) uint64 {
+	var stored, width uint64
+	n.Walk(func(n *schema.Node) {
+		col, ok := r.columns[n.Field.GetId()]
+		if !ok {
+			return
+		}
+		for _, p := range r.c.columns[col].GetPages() {
+			for _, s := range p.GetBufferSizes() {
+				stored += min(s, r.c.in.size)
+			}
+		}
+		if t, err := valueTypeOf(n.Type); err == nil {
+			width += uint64(t.width)
+		}
+	})
+	return max(width, stored/max(1, r.Rows()))
+}
+
+// rowsPer is the number of rows of a batch.
+func (b *batcher) rowsPer(o ScanOptions) uint64 {
+	n := uint64(o.BatchRows)
+	if fit := uint64(o.BatchBytes) / max(1, b.rowBytes); fit < n {
+		n = max(1, fit)
+	}
+	return n
+}
+
+// batch decodes ranges of rows to one batch.
+func (b *batcher) batch(ctx context.Context, ranges []rows, ahead uint64) (arrow.RecordBatch, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	cols := make([]arrow.Array, len(b.columns))
+	defer func() {
+		for _, c := range cols {
+			if c != nil {
+				c.Release()
+			}
+		}
+	}()
+	if err := b.decode(ctx, cols, ranges, ahead); err != nil {
+		return nil, err
+	}
+	n := 0
+	for _, r := range ranges {
+		n += int(r.to - r.from)
+	}
+	return array.NewRecordBatch(b.schema, cols, int64(n)), nil
+}
+
+func (b *batcher) decode(ctx context.Context, cols []arrow.Array, ranges []rows, ahead uint64) error {
+	if b.parallel == 1 || len(cols) == 1 {
+		for i, c := range b.columns {
+			var err error
+			if cols[i], err = c.read(ranges, ahead); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(b.parallel)
+	for i, c := range b.columns {
+		g.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			var err error
+			cols[i], err = c.read(ranges, ahead)
+			return err
+		})
+	}
+	return g.Wait()
+}

@@ -1,0 +1,292 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package file
+
+import (
+	"encoding/binary"
+
+	"github.com/lakeplane/lake/lance/lancepb/enc21pb"
+)
+
+const (
+	zipDataBuffer  = 0 // control words and values
+	zipIndexBuffer = 1 // the start of each row, and the end
+)
+
+// zipPage reads a full-zip page: for each entry a control word with its levels
+// and, where there is a value, its length if that varies and the value. Without
+// levels there are no control words, and fixed-width values are a plain array.
+type zipPage struct {
+	bufs   *pageBuffers
+	leaf   *leaf
+	levels pageLevels
+	rows   uint64
+
+	bitsDef  uint
+	hasRep   bool
+	hasDef   bool
+	word     int // bytes of a control word
+	indexLen int // bytes of an entry of the row index, 0 without one
+
+	width     int // bytes of a fixed value, item validity included
+	itemValid int // of these, bytes of item validity
+	lenBytes  int // bytes of the length of a variable value, else 0
+	codec     *varCodec
+
+	rep, def []uint16
+}
+
+func openZip(x *enc21pb.FullZipLayout, bufs *pageBuffers, rows uint64, l *leaf) (*zipPage, error) {
+	z := &zipPage{bufs: bufs, leaf: l, rows: rows}
+	var err error
+	if z.levels, err = l.levels.parseLayers(x.GetLayers()); err != nil {
+		return nil, err
+	}
+	if err := z.setControl(x); err != nil {
+		return nil, err
+	}
+	if err := z.setValues(x); err != nil {
+		return nil, err
+	}
+	return z, z.setIndex()
+}
+
+func (z *zipPage) setControl(x *enc21pb.FullZipLayout) error {
+	rep, def := x.GetBitsRep(), x.GetBitsDef()
+	if rep > 16 || def > 16 {
+		return corrupt("control words of %d and %d bits", rep, def)
+	}
+	z.hasRep, z.hasDef, z.bitsDef = rep > 0, def > 0, uint(def)
+	if z.hasRep != (z.leaf.levels.maxRep > 0) {
+		return corrupt("%d bits of repetition, lists in the column: %d", rep, z.leaf.levels.maxRep)
+	}
+	switch total := rep + def; {
+	case total == 0:
+	case total <= 8:
+		z.word = 1
+	case total <= 16:
+		z.word = 2
+	default:
+		z.word = 4
+	}
+	return nil
+}
+
+func (z *zipPage) setValues(x *enc21pb.FullZipLayout) error {
+	t := z.leaf.value
+	e := x.GetValueCompression()
+	switch d := x.GetDetails().(type) {
+	case *enc21pb.FullZipLayout_BitsPerValue:
+		return z.setFixed(e, d.BitsPerValue)
+	case *enc21pb.FullZipLayout_BitsPerOffset:
+		if t.kind != variableValues || d.BitsPerOffset != 32 && d.BitsPerOffset != 64 {
+			return corrupt("lengths of %d bits, which does not fit the type of the column", d.BitsPerOffset)
+		}
+		z.lenBytes = int(d.BitsPerOffset / 8)
+		var err error
+		z.codec, err = newVarCodec(e)
+		return err
+	}
+	return corrupt("a full-zip page without the width of its values")
+}
+
+func (z *zipPage) setFixed(e *enc21pb.CompressiveEncoding, bits uint32) error {
+	t := z.leaf.value
+	if l := e.GetFixedSizeList(); l != nil && l.GetHasValidity() {
+		s, err := parseListShape(l)
+		if err != nil {
+			return err
+		}
+		if s.items != t.items || s.itemBits != t.itemWidth*8 {
+			return corrupt("lists of %d items of %d bits in a column with %d", s.items, s.itemBits, t.items)
+		}
+		z.itemValid = (t.items + 7) / 8
+	} else {
+		c, err := newFixedCodec(e)
+		if err != nil {
+			return err
+		}
+		if _, plain := c.(flat); !plain {
+			return unsupported("encoding %s in a full-zip page", encodingName(e))
+		}
+		if c.bits() != int(bits) {
+			return corrupt("values of %d and of %d bits", c.bits(), bits)
+		}
+	}
+	z.width = t.width + z.itemValid
+	if t.kind != fixedValues || uint64(bits) != uint64(z.width)*8 {
+		return corrupt("values of %d bits, which does not fit the type of the column", bits)
+	}
+	return nil
+}
+
+// setIndex finds the width of the row index, which is needed unless every row
+// takes the same number of bytes.
+func (z *zipPage) setIndex() error {
+	if !z.hasRep && z.lenBytes == 0 {
+		if need, ok := mulRows(z.rows, z.word+z.width); !ok || need > z.bufs.size(zipDataBuffer) {
+			return corrupt("%d rows of %d bytes in a buffer of %d", z.rows, z.word+z.width, z.bufs.size(zipDataBuffer))
+		}
+		return nil
+	}
+	size := z.bufs.size(zipIndexBuffer)
+	if z.rows >= size || size%(z.rows+1) != 0 {
+		return corrupt("row index of %d bytes for %d rows", size, z.rows)
+	}
+	switch n := size / (z.rows + 1); n {
+	case 1, 2, 4, 8:
+		z.indexLen = int(n)
+		return nil
+	default:
+		return corrupt("row index with entries of %d bytes", n)
+	}
+}
+
+func (z *zipPage) span(from, to uint64) (buffer int, off, n uint64, err error) {
+	if to > z.rows || from > to {
+		return 0, 0, 0, corrupt("rows %d to %d of a page with %d", from, to, z.rows)
+	}
+	if z.indexLen == 0 {
+		size := uint64(z.word + z.width)
+		return zipDataBuffer, from * size, (to - from) * size, nil
+	}
+	start, err := z.indexEntry(from)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	end, err := z.indexEntry(to)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	if end < start {
+		return 0, 0, 0, corrupt("row index decreases from %d to %d", start, end)
+	}
+	return zipDataBuffer, start, end - start, nil
+}
+
+func (z *zipPage) indexEntry(row uint64) (uint64, error) {
+	b, err := z.bufs.part(zipIndexBuffer, row*uint64(z.indexLen), uint64(z.indexLen))
+	if err != nil {
+		return 0, err
+	}
+	return index(b, z.indexLen, 0), nil
+}
+
+func (z *zipPage) read(from, to uint64, out *leafBatch) error {
+	_, off, n, err := z.span(from, to)
+	if err != nil {
+		return err
+	}
+	b, err := z.bufs.part(zipDataBuffer, off, n)
+	if err != nil {
+		return err
+	}
+	if z.word == 0 && z.lenBytes == 0 && z.itemValid == 0 {
+		out.levels.appendValues(int(to - from))
+		if out.values.t.items > 0 {
+			out.values.appendItemValid(nil, 0, int(to-from))
+		}
+		out.values.borrow(int(to-from), b)
+		return nil
+	}
+	return z.readEntries(b, int(to-from), out)
+}
+
+// readEntries walks the entries of rows one by one.
+func (z *zipPage) readEntries(b []byte, rows int, out *leafBatch) error {
+	z.rep, z.def = z.rep[:0], z.def[:0]
+	entries, started := 0, 0
+	for len(b) > 0 {
+		rep, def, rest, err := z.control(b)
+		if err != nil {
+			return err
+		}
+		b = rest
+		entries++
+		if !z.hasRep || rep == z.leaf.levels.maxRep {
+			started++
+		}
+		if z.hasRep && started == 0 {
+			return corrupt("a row does not begin where the index says")
+		}
+		if b, err = z.value(b, def, out); err != nil {
+			return err
+		}
+	}
+	if started != rows && (z.word+z.width+z.lenBytes > 0) {
+		return corrupt("%d rows where the index has %d", started, rows)
+	}
+	rep, def := z.rep, z.def
+	if !z.hasRep {
+		rep = nil
+	}
+	if !z.hasDef {
+		def = nil
+	}
+	return out.levels.append(entries, rep, def, &z.levels)
+}
+
+// control reads a control word and records its levels.
+func (z *zipPage) control(b []byte) (rep, def uint16, rest []byte, err error) {
+	if len(b) < z.word {
+		return 0, 0, nil, corrupt("control word of %d bytes in %d bytes", z.word, len(b))
+	}
+	var w uint32
+	switch z.word {
+	case 0:
+		return 0, 0, b, nil
+	case 1:
+		w = uint32(b[0])
+	case 2:
+		w = uint32(binary.LittleEndian.Uint16(b))
+	default:
+		w = binary.LittleEndian.Uint32(b)
+	}
+	rep, def = uint16(w>>z.bitsDef), uint16(w&(1<<z.bitsDef-1))
+	if z.hasRep {
+		z.rep = append(z.rep, rep)
+	}
+	if z.hasDef {
+		z.def = append(z.def, def)
+	}
+	return rep, def, b[z.word:], nil
+}
+
+// value appends the value of an entry, if it has one. Null fixed values take
+// their place in the file, null variable ones do not.
+func (z *zipPage) value(b []byte, def uint16, out *leafBatch) ([]byte, error) {
+	if def > z.levels.visible {
+		return b, nil
+	}
+	if z.lenBytes == 0 {
+		return z.fixedValue(b, out)
+	}
+	if def != 0 {
+		out.values.sameOffset(1)
+		return b, nil
+	}
+	if len(b) < z.lenBytes {
+		return nil, corrupt("length of %d bytes in %d bytes", z.lenBytes, len(b))
+	}
+	n := index(b, z.lenBytes, 0)
+	b = b[z.lenBytes:]
+	if n > uint64(len(b)) {
+		return nil, corrupt("value of %d bytes in %d bytes", n, len(b))
+	}
+	return b[n:], z.codec.value(b[:n], out.values)
+}
+
+func (z *zipPage) fixedValue(b []byte, out *leafBatch) ([]byte, error) {
+	if len(b) < z.width {
+		return nil, corrupt("value of %d bytes in %d bytes", z.width, len(b))
+	}
+	if out.values.t.items > 0 {
+		var valid []byte
+		if z.itemValid > 0 {
+			valid = b[:z.itemValid]
+		}
+		out.values.appendItemValid(valid, 0, 1)
+	}
+	copy(out.values.fixed(1), b[z.itemValid:z.width])
+	return b[z.width:], nil
+}
