@@ -1,0 +1,497 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package drop_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/lakeplane/lake/activities/drop"
+	"github.com/lakeplane/lake/activities/drop/droptest"
+	"github.com/lakeplane/lake/activities/lease"
+	"github.com/lakeplane/lake/catalog"
+	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/metastore"
+	"github.com/lakeplane/lake/metastore/memory"
+	"github.com/lakeplane/lake/objstore"
+	"github.com/lakeplane/lake/objstore/local"
+	"github.com/lakeplane/lake/workflows"
+)
+
+// hooked is an object store whose deletes and listings a test may disturb.
+type hooked struct {
+	objstore.Store
+	onDelete func(ctx context.Context, key string) error
+	onList   func(infos []objstore.Info) []objstore.Info
+	deletes  atomic.Int64
+}
+
+func (h *hooked) Delete(ctx context.Context, key string) error {
+	h.deletes.Add(1)
+	if h.onDelete != nil {
+		if err := h.onDelete(ctx, key); err != nil {
+			return err
+		}
+	}
+	return h.Store.Delete(ctx, key)
+}
+
+func (h *hooked) List(ctx context.Context, prefix, after string, limit int) ([]objstore.Info, bool, error) {
+	infos, more, err := h.Store.List(ctx, prefix, after, limit)
+	if h.onList != nil {
+		infos = h.onList(infos)
+	}
+	return infos, more, err
+}
+
+type fixture struct {
+	*droptest.World
+	objects    *hooked
+	activities *drop.Activities
+	env        *testsuite.TestActivityEnvironment
+}
+
+func setup(t *testing.T, opts drop.Options) *fixture {
+	t.Helper()
+	store := memory.New()
+	t.Cleanup(func() { _ = store.Close() })
+	files, err := local.Open(t.TempDir())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = files.Close() })
+	f := &fixture{objects: &hooked{Store: files}}
+	f.World = droptest.New(t, store, f.objects)
+	f.activities = f.build(t, opts)
+	f.env = environment(f.activities)
+	return f
+}
+
+func (f *fixture) build(t *testing.T, opts drop.Options) *drop.Activities {
+	t.Helper()
+	a, err := drop.New(f.Catalog, f.Store, f.objects, map[string]drop.Engine{droptest.EngineName: droptest.Engine}, opts)
+	require.NoError(t, err)
+	return a
+}
+
+func environment(a *drop.Activities) *testsuite.TestActivityEnvironment {
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := suite.NewTestActivityEnvironment()
+	for name, f := range map[string]any{
+		workflows.DropBegin: a.Begin, workflows.DropDeleteObjects: a.DeleteObjects,
+		workflows.DropClearHistory: a.ClearHistory, workflows.DropFinish: a.Finish,
+	} {
+		env.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
+	}
+	return env
+}
+
+func (f *fixture) try(name string, step workflows.DropStep) (workflows.DropProgress, error) {
+	v, err := f.env.ExecuteActivity(name, step)
+	if err != nil {
+		return workflows.DropProgress{}, err
+	}
+	var out workflows.DropProgress
+	return out, v.Get(&out)
+}
+
+func (f *fixture) run(t *testing.T, name string, step workflows.DropStep) workflows.DropProgress {
+	t.Helper()
+	out, err := f.try(name, step)
+	require.NoError(t, err, name)
+	return out
+}
+
+// failed checks that an activity failed with the kind.
+func failed(t *testing.T, err error, kind lake.Kind) {
+	t.Helper()
+	var app *temporal.ApplicationError
+	require.ErrorAs(t, err, &app)
+	require.Equal(t, kind.String(), app.Type(), "%v", err)
+}
+
+var table = lake.TableName{Namespace: "robots", Name: "t"}
+
+func past() time.Time { return time.Now().Add(-time.Second) }
+
+func TestADropLeavesNothing(t *testing.T) {
+	f := setup(t, drop.Options{ListPage: 7})
+	step := f.Drop(t, f.Table(t, table, 70, 50), past())
+
+	require.True(t, f.run(t, workflows.DropBegin, step).Done)
+	out := f.run(t, workflows.DropDeleteObjects, step)
+	require.True(t, out.Done)
+	require.EqualValues(t, 50, out.Counters[workflows.CountObjects])
+	require.EqualValues(t, 500, out.Counters[workflows.CountBytes])
+	out = f.run(t, workflows.DropClearHistory, step)
+	require.True(t, out.Done)
+	require.EqualValues(t, 70, out.Counters[workflows.CountHistory])
+	out = f.run(t, workflows.DropFinish, step)
+	require.True(t, out.Over)
+	require.False(t, out.Undone)
+	f.RequireGone(t, step)
+}
+
+func TestEveryStepMayRunTwice(t *testing.T) {
+	f := setup(t, drop.Options{})
+	step := f.Drop(t, f.Table(t, table, 3, 5), past())
+	steps := []string{workflows.DropBegin, workflows.DropDeleteObjects, workflows.DropClearHistory, workflows.DropFinish}
+	for i, name := range steps {
+		for _, again := range steps[:i+1] {
+			out := f.run(t, again, step)
+			require.True(t, out.Done, "%s after %s", again, name)
+		}
+		f.run(t, name, step)
+	}
+	f.RequireGone(t, step)
+	require.EqualValues(t, 5, f.Procedure(t, step).Counters[workflows.CountObjects])
+	require.EqualValues(t, 3, f.Procedure(t, step).Counters[workflows.CountHistory])
+}
+
+func TestNothingIsDeletedBeforeThePointOfNoReturn(t *testing.T) {
+	f := setup(t, drop.Options{})
+	end := time.Now().Add(time.Hour)
+	step := f.Drop(t, f.Table(t, table, 1, 3), end)
+	for range 2 {
+		out := f.run(t, workflows.DropBegin, step)
+		require.NotNil(t, out.Wait)
+		require.WithinDuration(t, end, *out.Wait, time.Millisecond)
+	}
+	// Even a workflow that skips the wait deletes nothing.
+	for _, name := range []string{workflows.DropDeleteObjects, workflows.DropClearHistory} {
+		_, err := f.try(name, step)
+		failed(t, err, lake.Precondition)
+	}
+	require.True(t, f.run(t, workflows.DropFinish, step).Again)
+	require.Equal(t, 3, f.ObjectsLeft(t, step))
+	require.Zero(t, f.objects.deletes.Load())
+	require.Contains(t, f.Procedure(t, step).LastError, "point of no return")
+}
+
+func TestAnUndropEndsTheDrop(t *testing.T) {
+	f := setup(t, drop.Options{})
+	step := f.Drop(t, f.Table(t, table, 1, 3), time.Now().Add(time.Hour))
+	require.NotNil(t, f.run(t, workflows.DropBegin, step).Wait)
+	require.True(t, f.Undrop(t, step))
+	for range 2 {
+		out := f.run(t, workflows.DropBegin, step)
+		require.True(t, out.Over && out.Undone)
+	}
+	require.Equal(t, catalog.ProcedureCancelled, f.Procedure(t, step).State)
+	require.Equal(t, 3, f.ObjectsLeft(t, step))
+}
+
+func TestNoUndropAfterThePointOfNoReturn(t *testing.T) {
+	f := setup(t, drop.Options{})
+	step := f.Drop(t, f.Table(t, table, 1, 3), past())
+	f.run(t, workflows.DropBegin, step)
+	require.False(t, f.Undrop(t, step))
+}
+
+// TestUndropAndBeginRace commits an undrop between Begin's reading of the
+// record and its commit.
+func TestUndropAndBeginRace(t *testing.T) {
+	f := setup(t, drop.Options{})
+	step := f.Drop(t, f.Table(t, table, 1, 3), past())
+	racing := &racingCatalog{Catalog: f.Catalog, after: 1, act: func() { require.True(t, f.Undrop(t, step)) }}
+	a, err := drop.New(racing, f.Store, f.objects, map[string]drop.Engine{droptest.EngineName: droptest.Engine}, drop.Options{})
+	require.NoError(t, err)
+	f.env = environment(a)
+	_, err = f.try(workflows.DropBegin, step)
+	failed(t, err, lake.Fenced)
+	require.True(t, f.run(t, workflows.DropBegin, step).Undone)
+	require.Equal(t, 3, f.ObjectsLeft(t, step))
+}
+
+// racingCatalog does something once, before a commit of a procedure.
+type racingCatalog struct {
+	drop.Catalog
+	after int
+	act   func()
+}
+
+func (r *racingCatalog) CommitProcedure(ctx context.Context, old, next catalog.Procedure, ops ...metastore.Op) (catalog.Procedure, error) {
+	if r.after--; r.after == -1 {
+		r.act()
+	}
+	return r.Catalog.CommitProcedure(ctx, old, next, ops...)
+}
+
+func TestOnlyTheIncarnationsLocationIsTouched(t *testing.T) {
+	f := setup(t, drop.Options{})
+	gone := f.Table(t, table, 2, 4)
+	// Neighbours whose names begin alike: another table, a folder beside the
+	// location, and the next table under the same name.
+	neighbour := f.Table(t, lake.TableName{Namespace: "robots", Name: "t2"}, 2, 4)
+	location := string(gone.Snapshot.Location)
+	beside := []string{location + "2/x", location + ".old/x", strings.TrimSuffix(location, ".lance") + "/x"}
+	for _, key := range beside {
+		require.NoError(t, f.objects.Put(t.Context(), key, []byte("x")))
+	}
+	step := f.Drop(t, gone, past())
+	again := f.Table(t, table, 3, 6)
+
+	for _, name := range []string{workflows.DropBegin, workflows.DropDeleteObjects, workflows.DropClearHistory, workflows.DropFinish} {
+		f.run(t, name, step)
+	}
+	f.RequireGone(t, step)
+	for _, left := range []struct {
+		table    catalog.Table
+		objects  int
+		versions int
+	}{{neighbour, 4, 2}, {again, 6, 3}} {
+		require.Equal(t, left.objects, droptest.CountObjects(t, f.objects, left.table.Snapshot.Location.Prefix()))
+		require.Len(t, f.Keys(t, droptest.Engine.HistoryPrefix(left.table.Snapshot.Location)), left.versions)
+		current, err := f.Catalog.Get(t.Context(), left.table.Name)
+		require.NoError(t, err)
+		require.Equal(t, left.table.Snapshot, current.Snapshot)
+	}
+	for _, key := range beside {
+		_, err := objstore.ReadAll(t.Context(), f.objects, key, 10)
+		require.NoError(t, err, key)
+	}
+}
+
+func TestAStoreThatListsANeighbourDeletesNothing(t *testing.T) {
+	f := setup(t, drop.Options{})
+	step := f.Drop(t, f.Table(t, table, 1, 3), past())
+	f.run(t, workflows.DropBegin, step)
+	f.objects.onList = func(infos []objstore.Info) []objstore.Info {
+		return append([]objstore.Info{{Key: "robots/other/data"}}, infos...)
+	}
+	_, err := f.try(workflows.DropDeleteObjects, step)
+	failed(t, err, lake.Corrupt)
+	require.Zero(t, f.objects.deletes.Load())
+}
+
+func TestBudgetsBoundAnActivity(t *testing.T) {
+	f := setup(t, drop.Options{ListPage: 5, Budget: lease.Budget{Items: 10, Time: time.Minute}})
+	step := f.Drop(t, f.Table(t, table, 100, 23), past())
+	f.run(t, workflows.DropBegin, step)
+	for _, want := range []int{13, 3} {
+		out := f.run(t, workflows.DropDeleteObjects, step)
+		require.False(t, out.Done)
+		require.Equal(t, want, f.ObjectsLeft(t, step))
+	}
+	require.True(t, f.run(t, workflows.DropDeleteObjects, step).Done)
+	rounds := 0
+	for ; !f.run(t, workflows.DropClearHistory, step).Done; rounds++ {
+	}
+	require.Equal(t, 3, rounds, "a page of history exceeds the budget, so each call clears one")
+	require.True(t, f.run(t, workflows.DropFinish, step).Over)
+	f.RequireGone(t, step)
+}
+
+func TestAnOlderAttemptFailsAtItsNextWrite(t *testing.T) {
+	f := setup(t, drop.Options{ListPage: 4, Parallel: 1})
+	step := f.Drop(t, f.Table(t, table, 1, 12), past())
+	f.run(t, workflows.DropBegin, step)
+	// In the middle of the first attempt's first page another attempt of the
+	// same run deletes everything and ends the drop.
+	var once atomic.Bool
+	f.objects.onDelete = func(context.Context, string) error {
+		if once.CompareAndSwap(false, true) {
+			other := &fixture{World: f.World, env: environment(f.build(t, drop.Options{}))}
+			for _, name := range []string{workflows.DropDeleteObjects, workflows.DropClearHistory, workflows.DropFinish} {
+				other.run(t, name, step)
+			}
+		}
+		return nil
+	}
+	_, err := f.try(workflows.DropDeleteObjects, step)
+	failed(t, err, lake.Fenced)
+	var app *temporal.ApplicationError
+	require.ErrorAs(t, err, &app)
+	require.True(t, app.NonRetryable())
+	f.RequireGone(t, step)
+	require.EqualValues(t, 12, f.Procedure(t, step).Counters[workflows.CountObjects], "the loser counted nothing")
+}
+
+func TestAnAttemptStopsWithItsLease(t *testing.T) {
+	f := setup(t, drop.Options{Parallel: 1, Lease: lease.Options{TTL: 400 * time.Millisecond, Margin: 200 * time.Millisecond}})
+	step := f.Drop(t, f.Table(t, table, 1, 10), past())
+	f.run(t, workflows.DropBegin, step)
+	f.objects.onDelete = func(ctx context.Context, _ string) error {
+		select { // a store that has become slow
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+			return nil
+		}
+	}
+	_, err := f.try(workflows.DropDeleteObjects, step)
+	failed(t, err, lake.Unavailable)
+	require.Less(t, f.objects.deletes.Load(), int64(10))
+	f.objects.onDelete = nil
+	require.True(t, f.run(t, workflows.DropDeleteObjects, step).Done)
+	require.Zero(t, f.ObjectsLeft(t, step))
+}
+
+func TestALateObjectSendsTheDropBack(t *testing.T) {
+	f := setup(t, drop.Options{})
+	gone := f.Table(t, table, 1, 3)
+	step := f.Drop(t, gone, past())
+	for _, name := range []string{workflows.DropBegin, workflows.DropDeleteObjects, workflows.DropClearHistory} {
+		f.run(t, name, step)
+	}
+	require.NoError(t, f.objects.Put(t.Context(), gone.Snapshot.Location.Prefix()+"data/late", []byte("x")))
+	out := f.run(t, workflows.DropFinish, step)
+	require.True(t, out.Again)
+	require.NotEmpty(t, f.Keys(t, "drop/"), "the tombstone went before the last object")
+	for _, name := range []string{workflows.DropDeleteObjects, workflows.DropClearHistory, workflows.DropFinish} {
+		f.run(t, name, step)
+	}
+	f.RequireGone(t, step)
+}
+
+func TestFinishWaitsForWritersToGiveUp(t *testing.T) {
+	f := setup(t, drop.Options{Settle: time.Hour})
+	step := f.Drop(t, f.Table(t, table, 1, 1), past())
+	for _, name := range []string{workflows.DropBegin, workflows.DropDeleteObjects, workflows.DropClearHistory} {
+		f.run(t, name, step)
+	}
+	out := f.run(t, workflows.DropFinish, step)
+	require.NotNil(t, out.Wait)
+	require.WithinDuration(t, time.Now().Add(time.Hour), *out.Wait, time.Minute)
+	require.NotEmpty(t, f.Keys(t, "drop/"))
+}
+
+func TestFailuresAreShownInTheRecord(t *testing.T) {
+	f := setup(t, drop.Options{})
+	step := f.Drop(t, f.Table(t, table, 1, 3), past())
+	f.run(t, workflows.DropBegin, step)
+	for _, tc := range []struct {
+		err  error
+		kind lake.Kind
+		text string
+	}{
+		{lake.Errorf(lake.Exhausted, "slow down"), lake.Exhausted, "slow down"},
+		{errors.New("dial tcp with a secret"), lake.Unknown, "see the worker's log"},
+	} {
+		f.objects.onDelete = func(context.Context, string) error { return tc.err }
+		_, err := f.try(workflows.DropDeleteObjects, step)
+		failed(t, err, tc.kind)
+		require.Contains(t, f.Procedure(t, step).LastError, tc.text)
+		require.NotContains(t, f.Procedure(t, step).LastError, "secret")
+		require.True(t, f.Procedure(t, step).Deadline.IsZero(), "a failed attempt gives the record free")
+	}
+}
+
+func TestATombstoneThatPointsElsewhereIsRefused(t *testing.T) {
+	f := setup(t, drop.Options{})
+	step := f.Drop(t, f.Table(t, table, 1, 3), past())
+	wrong := &wrongPlace{Catalog: f.Catalog}
+	a, err := drop.New(wrong, f.Store, f.objects, map[string]drop.Engine{droptest.EngineName: droptest.Engine}, drop.Options{})
+	require.NoError(t, err)
+	f.env = environment(a)
+	_, err = f.try(workflows.DropBegin, step)
+	failed(t, err, lake.Corrupt)
+	require.Zero(t, f.objects.deletes.Load())
+}
+
+type wrongPlace struct{ drop.Catalog }
+
+func (w *wrongPlace) Tombstone(ctx context.Context, name lake.TableName, inc lake.Incarnation) (catalog.Tombstone, error) {
+	t, err := w.Catalog.Tombstone(ctx, name, inc)
+	t.Table.Snapshot.Location = lake.Location(name.Namespace)
+	return t, err
+}
+
+func TestAnUnknownEngineIsNamed(t *testing.T) {
+	f := setup(t, drop.Options{})
+	step := f.Drop(t, f.Table(t, table, 1, 1), past())
+	a, err := drop.New(f.Catalog, f.Store, f.objects, nil, drop.Options{})
+	require.NoError(t, err)
+	f.env = environment(a)
+	_, err = f.try(workflows.DropBegin, step)
+	failed(t, err, lake.Unsupported)
+	require.ErrorContains(t, err, droptest.EngineName)
+}
+
+func TestOptionsValidate(t *testing.T) {
+	require.NoError(t, drop.Options{}.Validate())
+	err := drop.Options{ListPage: 5000, Parallel: -1, Settle: -1}.Validate()
+	for _, want := range []string{"5000", "-1 deletes", "negative"} {
+		require.ErrorContains(t, err, want)
+	}
+}
+
+// commitsOfADrop is how many commits the drop of eight objects in pages of three
+// and two versions makes: a claim and a release of each of the four steps, three
+// pages of objects and one of history.
+const commitsOfADrop = 12
+
+// TestCrashAtEveryCommit loses the worker right before and right after each
+// commit of a drop, then lets the next attempt go on.
+func TestCrashAtEveryCommit(t *testing.T) {
+	for _, lost := range []string{"before", "after"} {
+		for n := range commitsOfADrop {
+			t.Run(fmt.Sprintf("%s commit %d", lost, n), func(t *testing.T) {
+				f := setup(t, drop.Options{ListPage: 3})
+				step := f.Drop(t, f.Table(t, table, 2, 8), past())
+				crashing := &crashingCatalog{Catalog: f.Catalog, at: n, after: lost == "after"}
+				a, err := drop.New(crashing, f.Store, f.objects, map[string]drop.Engine{droptest.EngineName: droptest.Engine}, drop.Options{ListPage: 3})
+				require.NoError(t, err)
+				f.env = environment(a)
+				for _, name := range []string{workflows.DropBegin, workflows.DropDeleteObjects, workflows.DropClearHistory, workflows.DropFinish} {
+					for attempt := 0; ; attempt++ {
+						require.Less(t, attempt, 5)
+						if out, err := f.try(name, step); err == nil && out.Done {
+							break
+						}
+					}
+				}
+				require.Negative(t, crashing.at, "the drop has fewer commits than the test thinks")
+				f.RequireGone(t, step)
+				require.EqualValues(t, 8, f.Procedure(t, step).Counters[workflows.CountObjects]+crashing.uncounted)
+			})
+		}
+	}
+}
+
+// crashingCatalog fails one commit and every later write of the same attempt,
+// as a process that died there.
+type crashingCatalog struct {
+	drop.Catalog
+	at        int
+	after     bool
+	uncounted int64
+	dead      bool
+}
+
+var errCrash = lake.Errorf(lake.Unavailable, "the worker died here")
+
+func (c *crashingCatalog) Procedure(ctx context.Context, kind, id string) (catalog.Procedure, error) {
+	c.dead = false // a new attempt
+	return c.Catalog.Procedure(ctx, kind, id)
+}
+
+func (c *crashingCatalog) CommitProcedure(ctx context.Context, old, next catalog.Procedure, ops ...metastore.Op) (catalog.Procedure, error) {
+	if c.dead {
+		return catalog.Procedure{}, errCrash
+	}
+	if c.at--; c.at != -1 {
+		return c.Catalog.CommitProcedure(ctx, old, next, ops...)
+	}
+	c.dead = true
+	if c.after {
+		if _, err := c.Catalog.CommitProcedure(ctx, old, next, ops...); err != nil {
+			return catalog.Procedure{}, err
+		}
+	} else {
+		// Objects of the page are gone and were not counted.
+		c.uncounted = next.Counters[workflows.CountObjects] - old.Counters[workflows.CountObjects]
+	}
+	return catalog.Procedure{}, errCrash
+}

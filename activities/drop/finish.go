@@ -1,0 +1,69 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package drop
+
+import (
+	"context"
+
+	"github.com/lakeplane/lake/catalog"
+	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/workflows"
+)
+
+// Finish verifies that nothing is left and ends the drop: one commit removes
+// the engine's mark and the exact tombstone and closes the record.
+//
+// Running it twice is safe: the second finds the record closed. When something
+// is left after all, it sends the drop back to deleting objects; the tombstone
+// stays until the location is seen empty.
+func (a *Activities) Finish(ctx context.Context, in workflows.DropStep) (workflows.DropProgress, error) {
+	return a.run(ctx, in, func(ctx context.Context, h *held, out *workflows.DropProgress) error {
+		if !passed(h.Record(), workflows.PhaseHistory) {
+			out.Again = true
+			return h.Release(ctx, nil)
+		}
+		if settled := h.tombstone.DroppedAt.Add(a.opts.Settle); a.opts.Now().Before(settled) {
+			out.Wait = &settled
+			return h.Release(ctx, nil)
+		}
+		empty, err := a.empty(ctx, h)
+		if err != nil {
+			return err
+		}
+		if !empty {
+			out.Again = true
+			return h.Release(ctx, func(p *catalog.Procedure) {
+				p.Phase, p.Cursor = string(workflows.PhaseObjects), ""
+			}, h.guard())
+		}
+		ops := append(h.engine.Forget(h.snapshot()), h.tombstone.RemoveOp())
+		out.Over, out.Done = true, true
+		return h.Release(ctx, func(p *catalog.Procedure) {
+			p.State, p.Phase, p.Cursor, p.LastError = catalog.ProcedureCompleted, string(workflows.PhaseDone), "", ""
+		}, ops...)
+	})
+}
+
+// empty reports whether no object and no version record is left.
+func (a *Activities) empty(ctx context.Context, h *held) (bool, error) {
+	infos, more, err := a.objects.List(ctx, h.prefix(), "", 1)
+	if err != nil {
+		return false, lake.Wrap("verify that no object is left", err)
+	}
+	if len(infos) > 0 || more {
+		return false, nil
+	}
+	prefix := h.engine.HistoryPrefix(h.snapshot().Location)
+	for cursor := ""; ; {
+		page, err := a.store.Scan(ctx, prefix, cursor, historyPage)
+		if err != nil {
+			return false, lake.Wrap("verify that no version record is left", err)
+		}
+		if len(page.Records) > 0 {
+			return false, nil
+		}
+		if cursor = page.Next; cursor == "" {
+			return true, nil
+		}
+	}
+}

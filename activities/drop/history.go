@@ -1,0 +1,67 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package drop
+
+import (
+	"context"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/lakeplane/lake/catalog"
+	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/metastore"
+	"github.com/lakeplane/lake/workflows"
+)
+
+// historyPage is how many history rows one commit deletes: a transaction has
+// room for them beside the record and the guard of the tombstone.
+const historyPage = metastore.MaxOps - 2
+
+// ClearHistory deletes a set of pages of the table's version records.
+//
+// Running it twice is safe: each commit deletes exact rows and replaces the
+// record, so an older attempt fails whole, and rows that are gone are not found
+// again.
+func (a *Activities) ClearHistory(ctx context.Context, in workflows.DropStep) (workflows.DropProgress, error) {
+	return a.run(ctx, in, func(ctx context.Context, h *held, out *workflows.DropProgress) error {
+		if passed(h.Record(), workflows.PhaseHistory) {
+			out.Done = true
+			return h.Release(ctx, nil)
+		}
+		if err := h.begun(); err != nil {
+			return err
+		}
+		for meter := a.opts.Budget.Start(ctx); ; {
+			n, err := a.clearPage(ctx, h)
+			if err != nil {
+				return err
+			}
+			activity.RecordHeartbeat(ctx, h.Record().Cursor)
+			if meter.Add(n); h.Record().Cursor == "" {
+				out.Done = true
+				return h.Release(ctx, func(p *catalog.Procedure) { p.Phase = string(workflows.PhaseFinishing) }, h.guard())
+			}
+			if meter.Spent() {
+				return h.Release(ctx, nil)
+			}
+		}
+	})
+}
+
+// clearPage deletes one scanned page and moves the cursor, to empty at the end.
+func (a *Activities) clearPage(ctx context.Context, h *held) (int, error) {
+	prefix := h.engine.HistoryPrefix(h.snapshot().Location)
+	page, err := a.store.Scan(ctx, prefix, h.Record().Cursor, historyPage)
+	if err != nil {
+		return 0, lake.Wrap("scan version records", err)
+	}
+	ops := []metastore.Op{h.guard()}
+	for _, row := range page.Records {
+		ops = append(ops, metastore.Remove(row.Key, row.Value))
+	}
+	err = h.Commit(ctx, func(p *catalog.Procedure) {
+		p.Cursor = page.Next
+		count(p, workflows.CountHistory, int64(len(page.Records)))
+	}, ops...)
+	return len(page.Records), err
+}

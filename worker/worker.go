@@ -1,0 +1,210 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+// Package worker runs Lake's durable procedures: it registers every workflow
+// and activity, keeps the schedules, and stops without losing a step.
+//
+// Any number of workers may run; what keeps two of them from doing one thing
+// twice is in the metastore (package activities/lease), not here.
+package worker
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+	sdk "go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/lakeplane/lake/activities/drop"
+	"github.com/lakeplane/lake/activities/sweep"
+	"github.com/lakeplane/lake/catalog"
+	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/metastore"
+	"github.com/lakeplane/lake/objstore"
+	"github.com/lakeplane/lake/workflows"
+	"github.com/lakeplane/lake/workflows/droptable"
+	"github.com/lakeplane/lake/workflows/proceduresweep"
+)
+
+// Options is what a worker is made of. Temporal, Store, Objects and Engines are
+// needed; the worker owns none of them.
+type Options struct {
+	// Temporal is a client of the namespace that holds the procedures. A lazy
+	// one lets the worker wait for Temporal instead of failing without it.
+	Temporal client.Client
+	// Namespace is that namespace.
+	Namespace string
+	Store     metastore.Store
+	Objects   objstore.Store
+	// Engines maps the engine name in a snapshot to the engine.
+	Engines map[string]drop.Engine
+	// Drop and Sweep tune the activities.
+	Drop  drop.Options
+	Sweep sweep.Options
+	// SweepEvery is the period of the procedure sweep. 0 means a minute.
+	SweepEvery time.Duration
+	// StopGrace is how long Run waits for activities when it is told to stop.
+	// They return at their next page. 0 means 30 s.
+	StopGrace time.Duration
+	// Log hears of failures; nil means none.
+	Log *slog.Logger
+}
+
+func (o Options) withDefaults() Options {
+	if o.SweepEvery == 0 {
+		o.SweepEvery = time.Minute
+	}
+	if o.StopGrace == 0 {
+		o.StopGrace = 30 * time.Second
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Drop.Log == nil {
+		o.Drop.Log = o.Log
+	}
+	if o.Sweep.Log == nil {
+		o.Sweep.Log = o.Log
+	}
+	return o
+}
+
+// Validate reports every mistake.
+func (o Options) Validate() error {
+	var errs []error
+	need := func(ok bool, what string) {
+		if !ok {
+			errs = append(errs, lake.Errorf(lake.Invalid, "worker: no %s", what))
+		}
+	}
+	need(o.Temporal != nil, "Temporal client")
+	need(o.Store != nil, "metastore")
+	need(o.Objects != nil, "object store")
+	need(len(o.Engines) > 0, "engine")
+	if o.SweepEvery < 0 || o.StopGrace < 0 {
+		errs = append(errs, lake.Errorf(lake.Invalid, "worker: periods must not be negative"))
+	}
+	return errors.Join(append(errs, o.Drop.Validate())...)
+}
+
+// Worker polls for work between Start and Stop.
+type Worker struct {
+	opts Options
+	sdk  sdk.Worker
+}
+
+// New makes a worker. It does no I/O.
+func New(opts Options) (*Worker, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	opts = opts.withDefaults()
+	c := catalog.New(opts.Store, catalog.Options{})
+	drops, err := drop.New(c, opts.Store, opts.Objects, opts.Engines, opts.Drop)
+	if err != nil {
+		return nil, err
+	}
+	sweeps := sweep.New(c, workflows.NewClient(opts.Temporal, opts.Namespace, ""), opts.Sweep)
+	w := &Worker{opts: opts, sdk: sdk.New(opts.Temporal, workflows.TaskQueue, sdkOptions(opts))}
+	Register(w.sdk, drops, sweeps)
+	return w, nil
+}
+
+func sdkOptions(o Options) sdk.Options {
+	return sdk.Options{
+		// Names are contracts with histories, so nothing is found by its Go name.
+		DisableRegistrationAliasing: true,
+		// A cancellation reaches an activity with the answer to a heartbeat.
+		MaxHeartbeatThrottleInterval: 500 * time.Millisecond,
+		// The default is none: activities would be cut off half-way.
+		WorkerStopTimeout: o.StopGrace,
+		// A page is bound by a store, not by this process's cores.
+		MaxConcurrentActivityExecutionSize: 32,
+		OnFatalError: func(err error) {
+			o.Log.Error("worker stopped by a fatal error", "error", err)
+		},
+	}
+}
+
+// Register tells a worker, or a test environment, all workflows and activities
+// under the names of package workflows.
+func Register(r sdk.Registry, drops *drop.Activities, sweeps *sweep.Activities) {
+	RegisterWorkflows(r)
+	for name, f := range map[string]any{
+		workflows.DropBegin:         drops.Begin,
+		workflows.DropDeleteObjects: drops.DeleteObjects,
+		workflows.DropClearHistory:  drops.ClearHistory,
+		workflows.DropFinish:        drops.Finish,
+		workflows.SweepActivity:     sweeps.Sweep,
+	} {
+		r.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
+	}
+}
+
+// RegisterWorkflows registers the workflows alone, as a replay needs them.
+func RegisterWorkflows(r sdk.WorkflowRegistry) {
+	r.RegisterWorkflowWithOptions(droptable.DropTable, workflow.RegisterOptions{Name: workflows.DropTableWorkflow})
+	r.RegisterWorkflowWithOptions(proceduresweep.ProcedureSweep, workflow.RegisterOptions{Name: workflows.ProcedureSweepWorkflow})
+}
+
+// Start begins to poll and brings the schedules up to date. It fails when
+// Temporal cannot be reached; Run waits instead.
+func (w *Worker) Start(ctx context.Context) error {
+	if err := EnsureSchedules(ctx, w.opts.Temporal, w.opts.SweepEvery); err != nil {
+		return err
+	}
+	if err := w.sdk.Start(); err != nil {
+		return &lake.Error{Kind: lake.Unavailable, Op: "start worker", Err: err}
+	}
+	return nil
+}
+
+// Stop ends polling, lets running activities reach their next page and returns
+// when they have, or after the grace.
+func (w *Worker) Stop() { w.sdk.Stop() }
+
+// Pauses between two tries to reach Temporal.
+const (
+	firstRetry = 500 * time.Millisecond
+	lastRetry  = 15 * time.Second
+)
+
+// Run starts the worker, waiting for Temporal as long as it takes, works until
+// ctx ends and stops.
+func (w *Worker) Run(ctx context.Context) error {
+	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
+		err := w.Start(ctx)
+		if err == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		w.opts.Log.Warn("Temporal cannot be reached; procedures wait", "retry_after", pause, "error", err)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause):
+		}
+	}
+	w.opts.Log.Info("worker is polling", "queue", workflows.TaskQueue, "namespace", w.opts.Namespace)
+	<-ctx.Done()
+	w.Stop()
+	return nil
+}
+
+// Logger adapts a slog logger for Temporal clients, so that their lines look
+// like Lake's. The SDK's information lines become debug lines: it writes one
+// for each worker and poller.
+func Logger(log *slog.Logger) sdklog.Logger { return logger{log} }
+
+type logger struct{ log *slog.Logger }
+
+func (l logger) Debug(msg string, kv ...any) { l.log.Debug(msg, kv...) }
+func (l logger) Info(msg string, kv ...any)  { l.log.Debug(msg, kv...) }
+func (l logger) Warn(msg string, kv ...any)  { l.log.Warn(msg, kv...) }
+func (l logger) Error(msg string, kv ...any) { l.log.Error(msg, kv...) }

@@ -1,0 +1,256 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+// Package control is what all procedures share inside a workflow: the status
+// query, the pause, resume and recheck signals, the phase shown in Temporal's
+// UI, and the running of steps so that a failure is shown and tried again, not
+// lost and not repeated in silence.
+//
+// It is workflow code: deterministic, no I/O, single-threaded.
+package control
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/workflows"
+)
+
+// Pauses between two tries of a step whose activity gave up. They double: an
+// outage of minutes is caught soon, one of days costs little history.
+const (
+	firstPause = 15 * time.Second
+	maxPause   = 15 * time.Minute
+	// fencedPause is the pause after another attempt took the record over: it
+	// needs only to end.
+	fencedPause = 5 * time.Second
+)
+
+// A run that has this much history continues in a fresh one before its next
+// step. Both stay well under what the UI and a replay handle at ease (2,000
+// events, 1 MiB).
+const (
+	maxEvents = 1500
+	maxBytes  = 768 << 10
+)
+
+// ErrHistoryFull ends a run that must continue in a fresh history: the workflow
+// returns a continue-as-new error with [Panel.Carry] in its input.
+var ErrHistoryFull = errors.New("history is full: continue as new")
+
+// Panel is the control panel of one run.
+type Panel struct {
+	// root is the workflow's own context: details set on a derived one are lost.
+	root   workflow.Context
+	status workflows.Status
+	wakes  int
+}
+
+// Open installs the query and the signals. It is the first thing a workflow
+// does.
+func Open(ctx workflow.Context, ref workflows.Ref, carry workflows.Carry) (*Panel, error) {
+	p := &Panel{root: ctx, status: workflows.Status{
+		Procedure: ref.Kind, ID: ref.ID, Started: workflow.Now(ctx), Updated: workflow.Now(ctx),
+		Paused: carry.Paused, Runs: carry.Runs + 1, LastError: carry.LastError, LastErrorAt: carry.LastErrorAt,
+	}}
+	if carry.Started != nil {
+		p.status.Started = *carry.Started
+	}
+	if err := workflow.SetQueryHandler(ctx, workflows.StatusQuery, p.Status); err != nil {
+		return nil, err
+	}
+	workflow.Go(ctx, p.listen)
+	return p, nil
+}
+
+// Status answers the query.
+func (p *Panel) Status() (workflows.Status, error) { return p.status, nil }
+
+// Carry is what the next run needs of this one.
+func (p *Panel) Carry() workflows.Carry {
+	started := p.status.Started
+	return workflows.Carry{
+		Runs: p.status.Runs, Paused: p.status.Paused, Started: &started,
+		LastError: p.status.LastError, LastErrorAt: p.status.LastErrorAt,
+	}
+}
+
+// listen handles signals for the life of the run.
+func (p *Panel) listen(ctx workflow.Context) {
+	selector := workflow.NewSelector(ctx)
+	on := func(name string, act func()) {
+		selector.AddReceive(workflow.GetSignalChannel(ctx, name), func(c workflow.ReceiveChannel, _ bool) {
+			c.Receive(ctx, nil)
+			act()
+		})
+	}
+	on(workflows.PauseSignal, func() { p.status.Paused = true })
+	on(workflows.ResumeSignal, func() { p.status.Paused = false; p.wakes++ })
+	on(workflows.RecheckSignal, func() { p.wakes++ })
+	for ctx.Err() == nil {
+		selector.Select(ctx)
+	}
+}
+
+// Enter shows the phase and what it does.
+func (p *Panel) Enter(ctx workflow.Context, phase workflows.Phase, note string) error {
+	changed := phase != p.status.Phase
+	p.status.Phase, p.status.Note = phase, note
+	p.show()
+	if !changed {
+		return nil
+	}
+	return workflow.UpsertTypedSearchAttributes(ctx, workflows.AttributePhase.ValueSet(string(phase)))
+}
+
+// Progress shows the counters and their rates since the moment given.
+func (p *Panel) Progress(ctx workflow.Context, since time.Time, counters workflows.Counters) {
+	seconds := workflow.Now(ctx).Sub(since).Seconds()
+	for name, n := range counters {
+		if moved := n - p.status.Counters[name]; moved > 0 && seconds > 0 {
+			if p.status.PerSecond == nil {
+				p.status.PerSecond = map[string]float64{}
+			}
+			p.status.PerSecond[name] = float64(moved) / seconds
+		}
+	}
+	if counters != nil {
+		p.status.Counters = counters
+	}
+	p.show()
+}
+
+// SleepUntil waits for a moment, or for a recheck or resume signal if one comes
+// before. It sleeps for a second at least, so that clocks that disagree make
+// nobody spin.
+func (p *Panel) SleepUntil(ctx workflow.Context, t time.Time, why string) error {
+	p.status.WaitingUntil = &t
+	p.show()
+	err := p.sleep(ctx, max(time.Second, t.Sub(workflow.Now(ctx))), why)
+	p.status.WaitingUntil = nil
+	return err
+}
+
+func (p *Panel) sleep(ctx workflow.Context, d time.Duration, why string) error {
+	wakes := p.wakes
+	_, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
+		Timeout: d, TimerOptions: workflow.TimerOptions{Summary: why},
+	}, func() bool { return p.wakes != wakes })
+	return err
+}
+
+// Step runs an activity until it succeeds and returns its result. Before each
+// try it holds while the procedure is paused. After a failure it shows the
+// error, waits, and tries again; only a cancellation and [ErrHistoryFull] come
+// back as errors.
+func Step[T any](ctx workflow.Context, p *Panel, options workflow.ActivityOptions, activity string, argument any) (T, error) {
+	var result T
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+		if err := p.hold(ctx); err != nil {
+			return result, err
+		}
+		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), activity, argument).Get(ctx, &result)
+		if err == nil {
+			return result, nil
+		}
+		if ctx.Err() != nil || temporal.IsCanceledError(err) {
+			return result, ctx.Err()
+		}
+		if err := p.blocked(ctx, activity, err, pause); err != nil {
+			return result, err
+		}
+	}
+}
+
+// hold waits while paused, and ends the run when its history is full.
+func (p *Panel) hold(ctx workflow.Context) error {
+	info := workflow.GetInfo(ctx)
+	if info.GetCurrentHistoryLength() > maxEvents || info.GetCurrentHistorySize() > maxBytes || info.GetContinueAsNewSuggested() {
+		return ErrHistoryFull
+	}
+	if !p.status.Paused {
+		return ctx.Err()
+	}
+	phase, note := p.status.Phase, p.status.Note
+	if err := p.Enter(ctx, workflows.PhasePaused, "held by an operator before: "+note+"; resume to go on"); err != nil {
+		return err
+	}
+	if err := workflow.Await(ctx, func() bool { return !p.status.Paused }); err != nil {
+		return err
+	}
+	return p.Enter(ctx, phase, note)
+}
+
+// blocked shows a failure and waits.
+func (p *Panel) blocked(ctx workflow.Context, activity string, failure error, pause time.Duration) error {
+	now := workflow.Now(ctx)
+	p.status.LastError, p.status.LastErrorAt = describe(activity, failure), &now
+	if kind(failure) == lake.Fenced.String() {
+		return p.sleep(ctx, fencedPause, "another attempt is at work")
+	}
+	phase, note := p.status.Phase, p.status.Note
+	err := p.Enter(ctx, workflows.PhaseBlocked, fmt.Sprintf("a step failed; tried again in %s or on resume", pause))
+	if err != nil {
+		return err
+	}
+	if err := p.sleep(ctx, pause, "pause after a failed step"); err != nil {
+		return err
+	}
+	return p.Enter(ctx, phase, note)
+}
+
+// describe is the failure without the envelope that names queues and workers.
+func describe(activity string, failure error) string {
+	var (
+		app     *temporal.ApplicationError
+		timeout *temporal.TimeoutError
+	)
+	switch {
+	case errors.As(failure, &app):
+		return fmt.Sprintf("%s: %s (%s)", activity, app.Message(), app.Type())
+	case errors.As(failure, &timeout):
+		return fmt.Sprintf("%s: timed out (%s)", activity, timeout.TimeoutType())
+	}
+	return activity + ": failed"
+}
+
+// kind is the failure's error kind by name, or empty.
+func kind(failure error) string {
+	var app *temporal.ApplicationError
+	if errors.As(failure, &app) {
+		return app.Type()
+	}
+	return ""
+}
+
+// show writes the status where Temporal's UI shows it.
+func (p *Panel) show() {
+	p.status.Updated = workflow.Now(p.root)
+	workflow.SetCurrentDetails(p.root, details(p.status))
+}
+
+// details is the status in Markdown.
+func details(s workflows.Status) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "**%s**: %s\n", s.Phase, s.Note)
+	if s.WaitingUntil != nil {
+		fmt.Fprintf(&b, "\nwaiting until %s\n", s.WaitingUntil.UTC().Format(time.RFC3339))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Counters)) {
+		fmt.Fprintf(&b, "\n- %s: %d", strings.ReplaceAll(name, "_", " "), s.Counters[name])
+		if rate := s.PerSecond[name]; rate > 0 {
+			fmt.Fprintf(&b, " (%.0f/s)", rate)
+		}
+	}
+	if s.LastError != "" {
+		fmt.Fprintf(&b, "\n\nlast error, %s: %s", s.LastErrorAt.UTC().Format(time.RFC3339), s.LastError)
+	}
+	return b.String()
+}

@@ -1,0 +1,124 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package workflows
+
+import (
+	"strings"
+	"time"
+
+	"github.com/lakeplane/lake/lake"
+)
+
+// DropTableInput starts the drop of one incarnation. It is only an address:
+// the tombstone holds what must happen.
+type DropTableInput struct {
+	Namespace   string           `json:"namespace"`
+	Name        string           `json:"name"`
+	Incarnation lake.Incarnation `json:"incarnation"`
+	// Carry is set when the workflow continues in a fresh history.
+	Carry Carry `json:"carry,omitzero"`
+}
+
+// Table is the table's name.
+func (in DropTableInput) Table() lake.TableName {
+	return lake.TableName{Namespace: in.Namespace, Name: in.Name}
+}
+
+// Ref is the procedure's address.
+func (in DropTableInput) Ref() Ref { return DropTableRef(in.Table(), in.Incarnation) }
+
+// DropTableRef addresses the drop of one incarnation of a table.
+func DropTableRef(table lake.TableName, inc lake.Incarnation) Ref {
+	return Ref{Kind: DropTableKind, ID: table.Path() + "/" + inc.String()}
+}
+
+// ParseDropTableID reads the id that [DropTableRef] wrote.
+func ParseDropTableID(id string) (DropTableInput, error) {
+	refuse := func(why error) (DropTableInput, error) {
+		return DropTableInput{}, lake.Errorf(lake.Invalid, "drop-table id %q: want namespace/name/incarnation: %w", id, why)
+	}
+	parts := strings.Split(id, "/")
+	if len(parts) != 3 {
+		return refuse(lake.Errorf(lake.Invalid, "%d parts", len(parts)))
+	}
+	table := lake.TableName{Namespace: parts[0], Name: parts[1]}
+	if err := table.Validate(); err != nil {
+		return refuse(err)
+	}
+	inc, err := lake.ParseID(parts[2])
+	if err != nil {
+		return refuse(err)
+	}
+	return DropTableInput{Namespace: table.Namespace, Name: table.Name, Incarnation: inc}, nil
+}
+
+// DropTableResult is how a drop ended.
+type DropTableResult struct {
+	// Undone: the tombstone was taken away, by an undrop, before the point of
+	// no return. Nothing was deleted.
+	Undone   bool     `json:"undone,omitempty"`
+	Counters Counters `json:"counters,omitempty"`
+}
+
+// Phases of a drop.
+const (
+	// PhaseWaiting: the undrop window is open; nothing was deleted.
+	PhaseWaiting Phase = "waiting"
+	// PhaseObjects: deleting the objects under the table's location.
+	PhaseObjects Phase = "deleting-objects"
+	// PhaseHistory: deleting the manifest history.
+	PhaseHistory Phase = "clearing-history"
+	// PhaseFinishing: verifying that nothing is left, deleting the tombstone.
+	PhaseFinishing Phase = "finishing"
+)
+
+// Counters of a drop.
+const (
+	CountObjects = "objects_deleted"
+	CountBytes   = "bytes_deleted"
+	CountHistory = "history_rows_deleted"
+)
+
+// Activity names of a drop, in the order they run.
+const (
+	DropBegin         = "DropTable.Begin"
+	DropDeleteObjects = "DropTable.DeleteObjects"
+	DropClearHistory  = "DropTable.ClearHistory"
+	DropFinish        = "DropTable.Finish"
+)
+
+// DropStep is the argument of every activity of a drop.
+type DropStep struct {
+	Namespace   string           `json:"namespace"`
+	Name        string           `json:"name"`
+	Incarnation lake.Incarnation `json:"incarnation"`
+}
+
+// Step is the argument for the input's table.
+func (in DropTableInput) Step() DropStep {
+	return DropStep{Namespace: in.Namespace, Name: in.Name, Incarnation: in.Incarnation}
+}
+
+// Table is the table's name.
+func (s DropStep) Table() lake.TableName {
+	return lake.TableName{Namespace: s.Namespace, Name: s.Name}
+}
+
+// Ref is the procedure's address.
+func (s DropStep) Ref() Ref { return DropTableRef(s.Table(), s.Incarnation) }
+
+// DropProgress is the result of every activity of a drop.
+type DropProgress struct {
+	// Over: the tombstone is gone and the record final; Undone says whether the
+	// table was undropped or the drop had been finished before.
+	Over   bool `json:"over,omitempty"`
+	Undone bool `json:"undone,omitempty"`
+	// Wait: nothing may happen before this moment.
+	Wait *time.Time `json:"wait,omitempty"`
+	// Done: the step has nothing left to do. Otherwise run it again.
+	Done bool `json:"done,omitempty"`
+	// Again: something was found that an earlier step should have removed; go
+	// back to deleting objects.
+	Again    bool     `json:"again,omitempty"`
+	Counters Counters `json:"counters,omitempty"`
+}

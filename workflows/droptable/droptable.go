@@ -1,0 +1,127 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+// Package droptable is the procedure that deletes what a dropped table leaves
+// behind.
+//
+//	id       drop-table/<namespace>/<name>/<incarnation>
+//	intent   the tombstone drop/<namespace>/<name>/<incarnation>
+//	record   procedure/drop-table/<namespace>/<name>/<incarnation>
+//	queries  status         signals  pause, resume, recheck
+//
+// Cancelling the workflow stops it after the page under way. The tombstone
+// stays, so the table's objects count as dropped, and the next sweep starts the
+// drop again. To hold a drop, pause it. To take one back, undrop the table while
+// its window is open; the workflow then ends as undone.
+package droptable
+
+import (
+	"errors"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/lakeplane/lake/workflows"
+	"github.com/lakeplane/lake/workflows/control"
+)
+
+// pageOptions bounds one activity. It works for about twenty seconds (its
+// budget) and reports every few hundred objects, so a dead worker is noticed
+// after the heartbeat timeout, and a page that takes two minutes is stuck.
+func pageOptions(summary string) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		StartToCloseTimeout: 2 * time.Minute,
+		HeartbeatTimeout:    15 * time.Second,
+		WaitForCancellation: true, // a page that began is recorded before the workflow ends
+		RetryPolicy:         attempts,
+		Summary:             summary,
+	}
+}
+
+// attempts rides out a throttled or restarting service, for about a minute.
+// After that the step counts as failed: the workflow shows the error and tries
+// again at a slower pace.
+var attempts = &temporal.RetryPolicy{
+	InitialInterval:    500 * time.Millisecond,
+	BackoffCoefficient: 2,
+	MaximumInterval:    20 * time.Second,
+	MaximumAttempts:    8,
+}
+
+// DropTable is the workflow.
+func DropTable(ctx workflow.Context, in workflows.DropTableInput) (workflows.DropTableResult, error) {
+	panel, err := control.Open(ctx, in.Ref(), in.Carry)
+	if err != nil {
+		return workflows.DropTableResult{}, err
+	}
+	d := &drop{panel: panel, step: in.Step()}
+	err = d.run(ctx)
+	if errors.Is(err, control.ErrHistoryFull) {
+		in.Carry = panel.Carry()
+		return d.result, workflow.NewContinueAsNewError(ctx, workflows.DropTableWorkflow, in)
+	}
+	return d.result, err
+}
+
+type drop struct {
+	panel  *control.Panel
+	step   workflows.DropStep
+	result workflows.DropTableResult
+}
+
+// run is the runbook. Every step says itself when it is done, so a run that
+// starts in the middle, after a crash or in a fresh history, passes quickly over
+// what was done before.
+func (d *drop) run(ctx workflow.Context) error {
+	// 1. Wait until the undrop window has closed, then record the point of no
+	// return: from there on an undrop is refused.
+	last, err := d.repeat(ctx, workflows.PhaseWaiting, workflows.DropBegin, "undrop window is open; nothing was deleted")
+	for err == nil && !last.Over {
+		// 2. Delete the objects under the table's location, page by page.
+		if last, err = d.repeat(ctx, workflows.PhaseObjects, workflows.DropDeleteObjects, "deleting the table's objects"); err != nil || last.Over {
+			break
+		}
+		// 3. Delete the records of the table's versions.
+		if last, err = d.repeat(ctx, workflows.PhaseHistory, workflows.DropClearHistory, "deleting the table's version records"); err != nil || last.Over {
+			break
+		}
+		// 4. Verify that nothing is left and delete the tombstone. What an
+		// append left behind that was under way during the drop sends us back.
+		last, err = d.repeat(ctx, workflows.PhaseFinishing, workflows.DropFinish, "verifying that nothing is left")
+	}
+	if err != nil {
+		return err
+	}
+	d.result.Undone = last.Undone
+	if last.Undone {
+		return d.panel.Enter(ctx, workflows.PhaseDone, "the table was undropped; nothing was deleted")
+	}
+	return d.panel.Enter(ctx, workflows.PhaseDone, "nothing is left of the table")
+}
+
+// repeat runs an activity until it says that the step is done, that there is
+// something to do again, or that the drop is over.
+func (d *drop) repeat(ctx workflow.Context, phase workflows.Phase, activity, note string) (workflows.DropProgress, error) {
+	if err := d.panel.Enter(ctx, phase, note); err != nil {
+		return workflows.DropProgress{}, err
+	}
+	for {
+		began := workflow.Now(ctx)
+		progress, err := control.Step[workflows.DropProgress](ctx, d.panel, pageOptions(note), activity, d.step)
+		if err != nil {
+			return progress, err
+		}
+		d.panel.Progress(ctx, began, progress.Counters)
+		if progress.Counters != nil {
+			d.result.Counters = progress.Counters
+		}
+		switch {
+		case progress.Over, progress.Done, progress.Again:
+			return progress, nil
+		case progress.Wait != nil:
+			if err := d.panel.SleepUntil(ctx, *progress.Wait, note); err != nil {
+				return progress, err
+			}
+		}
+	}
+}

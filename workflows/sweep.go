@@ -1,0 +1,51 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package workflows
+
+// SweepSchedule is the id of the schedule that starts ProcedureSweep.
+const SweepSchedule = "procedure-sweep"
+
+// SweepActivity is the sweep's one activity.
+const SweepActivity = "ProcedureSweep.Sweep"
+
+// SweepStep is the activity's argument.
+type SweepStep struct {
+	// Cursor is where the page set starts, empty for the beginning.
+	Cursor string `json:"cursor,omitempty"`
+}
+
+// SweepResult counts what one sweep, or one page set of it, saw and did.
+type SweepResult struct {
+	// Cursor is where the next page set starts, empty at the end.
+	Cursor string `json:"cursor,omitempty"`
+	// Intents is the number of intents seen.
+	Intents int64 `json:"intents"`
+	// Live is the number of them that had an open workflow.
+	Live int64 `json:"live"`
+	// Started is the number of workflows started for those that had none.
+	Started int64 `json:"started"`
+	// Failed is the number of starts that failed and are left to the next sweep.
+	Failed int64 `json:"failed"`
+	// Orphans is the number of open workflows whose intent was not seen. They
+	// were told to look again; most had just ended.
+	Orphans int64 `json:"orphans,omitempty"`
+	// OldestSeconds is the age of the oldest intent that may already be carried
+	// out, 0 when there is none. It grows when procedures are stuck.
+	OldestSeconds int64 `json:"oldest_seconds"`
+	// LastError is the last failure to start, if any.
+	LastError string `json:"last_error,omitempty"`
+}
+
+// Add accumulates the counts of a later page set.
+func (r *SweepResult) Add(page SweepResult) {
+	r.Cursor = page.Cursor
+	r.Intents += page.Intents
+	r.Live += page.Live
+	r.Started += page.Started
+	r.Failed += page.Failed
+	r.Orphans += page.Orphans
+	r.OldestSeconds = max(r.OldestSeconds, page.OldestSeconds)
+	if page.LastError != "" {
+		r.LastError = page.LastError
+	}
+}
