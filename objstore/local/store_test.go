@@ -24,3 +24,5 @@ func openTemp(tb testing.TB) objstore.Store {
 }
 
 func TestConformance(t *testing.T) { objstoretest.Run(t, openTemp) }
+
+func BenchmarkStore(b *testing.B) { objstoretest.Bench(b, openTemp) }

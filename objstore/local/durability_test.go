@@ -1,0 +1,193 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package local
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/objstore"
+)
+
+// recorder notes which files and folders are synced, and can fail.
+type recorder struct {
+	root string
+	mu   sync.Mutex
+	seen []string
+	fail func(name string) error
+}
+
+func (r *recorder) fsync(fd int) error {
+	name := r.nameOf(fd)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen = append(r.seen, name)
+	if r.fail != nil {
+		if err := r.fail(name); err != nil {
+			return err
+		}
+	}
+	return unix.Fsync(fd)
+}
+
+// nameOf finds the path of a descriptor by its identity: "." for the root, "*"
+// for a scratch file.
+func (r *recorder) nameOf(fd int) string {
+	var want unix.Stat_t
+	if unix.Fstat(fd, &want) != nil {
+		return "?"
+	}
+	name := "*"
+	_ = filepath.Walk(r.root, func(path string, _ os.FileInfo, err error) error {
+		var st unix.Stat_t
+		if err == nil && unix.Lstat(path, &st) == nil && st.Ino == want.Ino {
+			if rel, _ := filepath.Rel(r.root, path); !strings.HasPrefix(rel, scratchName) {
+				name = rel
+			}
+		}
+		return nil
+	})
+	return name
+}
+
+func (r *recorder) take() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	seen := r.seen
+	r.seen = nil
+	return seen
+}
+
+func TestEverythingAPutReliesOnIsSynced(t *testing.T) {
+	r := &recorder{root: t.TempDir()}
+	s := openAt(t, r.root, r.fsync)
+	put := func(key string) []string {
+		require.NoError(t, s.Put(t.Context(), key, []byte("x")))
+		return r.take()
+	}
+	require.Equal(t, []string{"*", ".", "a", "a/b"}, put("a/b/1"), "file, then each parent of a new folder, then the folder")
+	require.Equal(t, []string{"*", "a/b"}, put("a/b/2"), "known folders need no sync")
+	require.Equal(t, []string{"*", "a", "a/c"}, put("a/c/1"))
+	require.Equal(t, []string{"*", "."}, put("top"))
+
+	other := openAt(t, r.root, r.fsync)
+	require.NoError(t, other.Put(t.Context(), "a/b/3", nil))
+	require.Equal(t, []string{"*", ".", "a", "a/b"}, r.take(), "a folder somebody else made may not be durable yet")
+
+	require.ErrorIs(t, s.Put(t.Context(), "a/b/1", nil), objstore.ErrExists)
+	require.Equal(t, []string{"*", "a/b"}, r.take(), "the loser may rely on the winner's object")
+}
+
+func TestRemovalsAreSynced(t *testing.T) {
+	r := &recorder{root: t.TempDir()}
+	s := openAt(t, r.root, r.fsync)
+	for _, key := range []string{"a/b/1", "a/b/2", "c/d/1"} {
+		require.NoError(t, s.Put(t.Context(), key, nil))
+	}
+	r.take()
+	for _, c := range []struct {
+		key  string
+		want []string
+	}{
+		{"a/b/1", []string{"a/b"}},
+		{"a/b/1", []string{"a/b"}}, // the attempt before may have failed there
+		{"a/b/2", []string{"."}},   // a/b and a are gone
+		{"none/x", nil},
+	} {
+		require.NoError(t, s.Delete(t.Context(), c.key))
+		require.Equal(t, c.want, r.take(), c.key)
+	}
+	require.NoError(t, s.Put(t.Context(), "a/b/1", nil))
+	require.Equal(t, []string{"*", ".", "a", "a/b"}, r.take(), "removed folders are not durable any more")
+}
+
+func TestAFailedSyncLeavesNoObject(t *testing.T) {
+	for _, at := range []string{"*", ".", "a", "a/b"} {
+		t.Run(at, func(t *testing.T) {
+			r := &recorder{root: t.TempDir()}
+			s := openAt(t, r.root, r.fsync)
+			r.fail = func(name string) error {
+				if name == at {
+					return unix.ENOSPC
+				}
+				return nil
+			}
+			err := s.Put(t.Context(), "a/b/1", []byte("x"))
+			require.True(t, lake.Is(err, lake.Exhausted), "%v", err)
+			require.ErrorIs(t, err, unix.ENOSPC)
+			_, err = s.Open(t.Context(), "a/b/1")
+			require.ErrorIs(t, err, objstore.ErrNotFound)
+			require.Empty(t, scratchFiles(t, r.root))
+
+			r.fail = nil
+			require.NoError(t, s.Put(t.Context(), "a/b/1", []byte("x")), "a retry is safe")
+			if at != "*" {
+				require.Contains(t, r.take()[2:], at, "the folder whose sync failed is synced again")
+			}
+		})
+	}
+}
+
+func TestSystemErrorsAreClassified(t *testing.T) {
+	for errno, kind := range map[error]lake.Kind{
+		unix.ENOSPC: lake.Exhausted, unix.EDQUOT: lake.Exhausted, unix.EMFILE: lake.Exhausted,
+		unix.EIO: lake.Unavailable, unix.ESTALE: lake.Unavailable,
+		unix.EACCES: lake.Denied, unix.EROFS: lake.Denied, unix.ENAMETOOLONG: lake.Invalid,
+	} {
+		err := systemError("put", "a", fmt.Errorf("wrapped: %w", errno))
+		require.Equal(t, kind, lake.KindOf(err), errno)
+		require.ErrorIs(t, err, errno)
+	}
+	require.NoError(t, systemError("put", "a", nil))
+}
+
+// TestSyncsAreShared holds the first sync of a folder back until others wait
+// for the same folder: one more sync serves all of them.
+func TestSyncsAreShared(t *testing.T) {
+	const others = 10
+	var calls int
+	started, release := make(chan struct{}), make(chan struct{})
+	s := syncer{fsync: func(int) error {
+		calls++
+		if calls == 1 {
+			close(started)
+			<-release
+		}
+		return nil
+	}}
+	dir, err := os.Open(t.TempDir())
+	require.NoError(t, err)
+	defer dir.Close()
+	var all sync.WaitGroup
+	all.Go(func() { _ = s.sync(int(dir.Fd())) })
+	<-started
+	for range others {
+		all.Go(func() { _ = s.sync(int(dir.Fd())) })
+	}
+	require.Eventually(t, func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, q := range s.queues {
+			return q.asked == others+1
+		}
+		return false
+	}, 10e9, 1e5)
+	close(release)
+	all.Wait()
+	require.Equal(t, 2, calls)
+	require.Empty(t, s.queues)
+
+	failing := syncer{fsync: func(int) error { return errors.New("no") }}
+	require.Error(t, failing.sync(int(dir.Fd())))
+}
