@@ -4,6 +4,7 @@ package drop
 
 import (
 	"context"
+	"errors"
 
 	"go.temporal.io/sdk/activity"
 	"golang.org/x/sync/errgroup"
@@ -96,23 +97,28 @@ func (a *Activities) deleteAll(ctx context.Context, h *held, infos []objstore.In
 }
 
 func (a *Activities) deleteShare(ctx context.Context, h *held, infos []objstore.Info) error {
-	bounded, cancel := h.Bound(ctx)
+	lease, cancel := h.Bound(ctx)
 	defer cancel()
-	group, bounded := errgroup.WithContext(bounded)
+	group, bounded := errgroup.WithContext(lease)
 	group.SetLimit(a.opts.Parallel)
 	for _, info := range infos {
 		if err := inside(h, info.Key); err != nil {
-			return err
+			cancel()
+			return errors.Join(err, group.Wait())
+		}
+		if bounded.Err() != nil {
+			break // the lease or the attempt ended, or a delete failed
 		}
 		group.Go(func() error { return a.objects.Delete(bounded, info.Key) })
 	}
-	if err := group.Wait(); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return lake.Wrap("delete objects", err)
+	err := group.Wait()
+	if err == nil {
+		err = lease.Err()
 	}
-	return nil
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return lake.Wrap("delete objects", err)
 }
 
 // inside is the last line against a store that lists a neighbour's objects.
