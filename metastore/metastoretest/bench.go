@@ -1,0 +1,146 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package metastoretest
+
+import (
+	"bytes"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakeplane/lake/metastore"
+)
+
+// BenchWriters are the numbers of concurrent committers that [Bench] measures.
+var BenchWriters = []int{1, 8, 32, 64}
+
+// BenchValue is the value of every record in [Bench], of the size of a table
+// record without its schema.
+var BenchValue = bytes.Repeat([]byte("v"), 300)
+
+// Bench measures a backend: commits of one record, commits as an append makes
+// them (a guard, an update, two creates and a token), point reads and scans.
+func Bench(b *testing.B, open Factory) {
+	for _, writers := range BenchWriters {
+		b.Run(fmt.Sprintf("create/writers=%d", writers), func(b *testing.B) { BenchCommits(b, writers, creator(b, open(b))) })
+	}
+	for _, writers := range BenchWriters {
+		b.Run(fmt.Sprintf("append/writers=%d", writers), func(b *testing.B) { BenchCommits(b, writers, appender(b, open(b), writers)) })
+	}
+	for _, readers := range []int{1, 8} {
+		b.Run(fmt.Sprintf("get/readers=%d", readers), func(b *testing.B) { benchGet(b, open(b), readers) })
+	}
+	for _, n := range []int{10_000, 100_000} {
+		b.Run(fmt.Sprintf("scan/keys=%d", n), func(b *testing.B) { benchScan(b, open(b), n) })
+	}
+}
+
+// BenchCommits calls commit for 0..b.N-1 from the given number of goroutines
+// and reports commits/s. Peers of a backend are measured with it as well.
+func BenchCommits(b *testing.B, writers int, commit func(writer, i int) error) {
+	b.Helper()
+	var next atomic.Int64
+	var all sync.WaitGroup
+	b.ResetTimer()
+	for w := range writers {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < b.N; i = int(next.Add(1)) - 1 {
+				if err := commit(w, i); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	b.StopTimer()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "commits/s")
+}
+
+func creator(b *testing.B, s metastore.Store) func(int, int) error {
+	return func(_, i int) error {
+		return s.Commit(b.Context(), txn(metastore.Create(fmt.Sprintf("bench/%010d", i), BenchValue)))
+	}
+}
+
+// appender gives each writer a table of its own under one shared guard.
+func appender(b *testing.B, s metastore.Store, writers int) func(int, int) error {
+	guard := metastore.Guard("election", []byte("1"))
+	require.NoError(b, s.Commit(b.Context(), txn(metastore.Create("election", []byte("1")))))
+	current := make([][]byte, writers)
+	for w := range writers {
+		current[w] = bytes.Clone(BenchValue)
+		require.NoError(b, s.Commit(b.Context(), txn(metastore.Create(fmt.Sprint("tbl/ns/", w), current[w]))))
+	}
+	return func(w, i int) error {
+		next := append(bytes.Clone(BenchValue), fmt.Sprint(i)...)
+		err := s.Commit(b.Context(), metastore.Txn{Token: fmt.Sprintf("%036d", i), Ops: []metastore.Op{
+			guard,
+			metastore.Update(fmt.Sprint("tbl/ns/", w), current[w], next),
+			metastore.Create(fmt.Sprintf("lance-manifest/ns/%d/%020d", w, i), BenchValue),
+			metastore.Create(fmt.Sprintf("append-operation/v1/default/ns/%d/%d", w, i), BenchValue),
+		}})
+		current[w] = next
+		return err
+	}
+}
+
+func load(b *testing.B, s metastore.Store, n int) {
+	b.Helper()
+	var all sync.WaitGroup
+	for w := range 16 {
+		all.Go(func() {
+			var ops []metastore.Op
+			for i := w; i < n; i += 16 {
+				ops = append(ops, metastore.Create(fmt.Sprintf("bench/%010d", i), BenchValue))
+				if len(ops) == metastore.MaxOps || i+16 >= n {
+					if err := s.Commit(b.Context(), txn(ops...)); err != nil {
+						b.Error(err)
+					}
+					ops = nil
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+func benchGet(b *testing.B, s metastore.Store, readers int) {
+	const n = 10_000
+	load(b, s, n)
+	var next atomic.Int64
+	var all sync.WaitGroup
+	b.ResetTimer()
+	for range readers {
+		all.Go(func() {
+			for i := int(next.Add(1)); i <= b.N; i = int(next.Add(1)) {
+				if _, err := s.Get(b.Context(), fmt.Sprintf("bench/%010d", i*7919%n)); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "reads/s")
+}
+
+func benchScan(b *testing.B, s metastore.Store, n int) {
+	load(b, s, n)
+	for b.Loop() {
+		found := 0
+		for cursor := ""; ; {
+			page, err := s.Scan(b.Context(), "bench/", cursor, 1000)
+			require.NoError(b, err)
+			found += len(page.Records)
+			if cursor = page.Next; cursor == "" {
+				break
+			}
+		}
+		require.Equal(b, n, found)
+	}
+	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "keys/s")
+}
