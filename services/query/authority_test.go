@@ -160,9 +160,14 @@ func (a *authority) sorted() []*lakepb.Table {
 func (a *authority) CatalogSnapshot(req *lakepb.CatalogSnapshotRequest, stream grpc.ServerStreamingServer[lakepb.CatalogSnapshotResponse]) error {
 	a.enter(stream.Context(), "CatalogSnapshot")
 	a.mu.Lock()
-	generation, tables := fmt.Sprintf("g%d", a.generation), a.sorted()
+	generation := fmt.Sprintf("g%d", a.generation)
+	unchanged := req.GetKnownGeneration() == generation
+	var tables []*lakepb.Table
+	if !unchanged {
+		tables = a.sorted()
+	}
 	a.mu.Unlock()
-	if req.GetKnownGeneration() == generation {
+	if unchanged {
 		return stream.Send(&lakepb.CatalogSnapshotResponse{Generation: generation, NotModified: true})
 	}
 	for first := true; first || len(tables) > 0; first = false {

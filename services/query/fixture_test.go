@@ -17,6 +17,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/flight"
 	"github.com/apache/arrow-go/v18/arrow/flight/flightsql"
 	pb "github.com/apache/arrow-go/v18/arrow/flight/gen/flight"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
@@ -111,7 +112,7 @@ func newLake(t testing.TB) *lakeUnderTest {
 // replica starts a query server; tune may change its options.
 func (l *lakeUnderTest) replica(tune ...func(*query.Options)) *replica {
 	l.t.Helper()
-	conn, err := grpc.NewClient(l.metaAddr, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithPerRPCCredentials(bearer("service")))
+	conn, err := grpc.NewClient(l.metaAddr, dialInsecure("service")...)
 	require.NoError(l.t, err)
 	l.t.Cleanup(func() { _ = conn.Close() })
 	opts := query.Options{Authority: conn, Storage: l.authority.engine, SQL: sharedSQL, Gate: testGate{}, Version: "1.2.3", Log: slog.New(slog.DiscardHandler)}
@@ -136,13 +137,20 @@ func (l *lakeUnderTest) replica(tune ...func(*query.Options)) *replica {
 	return r
 }
 
-// client connects as the owner of a token.
-func (r *replica) client(token string, opts ...grpc.DialOption) *flightsql.Client {
-	r.t.Helper()
+func dialInsecure(token string) []grpc.DialOption {
+	opts := []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}
 	if token != "" {
 		opts = append(opts, grpc.WithPerRPCCredentials(bearer(token)))
 	}
-	c, err := flightsql.NewClient(r.addr, nil, nil, append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
+	return opts
+}
+
+func ipcSchema(rec arrow.RecordBatch) ipc.Option { return ipc.WithSchema(rec.Schema()) }
+
+// client connects as the owner of a token.
+func (r *replica) client(token string) *flightsql.Client {
+	r.t.Helper()
+	c, err := flightsql.NewClient(r.addr, nil, nil, dialInsecure(token)...)
 	require.NoError(r.t, err)
 	r.t.Cleanup(func() { _ = c.Close() })
 	return c
@@ -151,7 +159,7 @@ func (r *replica) client(token string, opts ...grpc.DialOption) *flightsql.Clien
 // conn is a plain connection for the other services.
 func (r *replica) conn(token string) *grpc.ClientConn {
 	r.t.Helper()
-	c, err := grpc.NewClient(r.addr, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithPerRPCCredentials(bearer(token)))
+	c, err := grpc.NewClient(r.addr, dialInsecure(token)...)
 	require.NoError(r.t, err)
 	r.t.Cleanup(func() { _ = c.Close() })
 	return c
