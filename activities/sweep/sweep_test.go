@@ -1,0 +1,140 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package sweep_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/lakeplane/lake/activities/drop/droptest"
+	"github.com/lakeplane/lake/activities/sweep"
+	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/metastore/memory"
+	"github.com/lakeplane/lake/objstore"
+	"github.com/lakeplane/lake/workflows"
+)
+
+// temporal is a Temporal that only knows what is open.
+type temporal struct {
+	open      map[string]bool
+	started   []string
+	rechecked []string
+	startErr  map[string]error
+	openErr   error
+}
+
+func (f *temporal) Start(_ context.Context, kind, id string) error {
+	if err := f.startErr[id]; err != nil {
+		return err
+	}
+	f.started = append(f.started, kind+"/"+id)
+	return nil
+}
+
+func (f *temporal) Open(context.Context, workflows.Kind) (map[string]bool, error) {
+	return f.open, f.openErr
+}
+
+func (f *temporal) Recheck(_ context.Context, ref workflows.Ref) error {
+	f.rechecked = append(f.rechecked, ref.String())
+	return nil
+}
+
+// dropped returns a world with n dropped tables, the i-th due since i hours,
+// and their procedures.
+func dropped(t *testing.T, n int) (*droptest.World, []workflows.Ref) {
+	t.Helper()
+	store := memory.New()
+	t.Cleanup(func() { _ = store.Close() })
+	w := droptest.New(t, store, objstore.Store(nil))
+	var refs []workflows.Ref
+	for i := range n {
+		table := w.Table(t, lake.TableName{Namespace: "ns", Name: fmt.Sprintf("t%d", i)}, 1, 0)
+		refs = append(refs, w.Drop(t, table, time.Now().Add(-time.Duration(i)*time.Hour)).Ref())
+	}
+	return w, refs
+}
+
+func run(t *testing.T, a *sweep.Activities, step workflows.SweepStep) (workflows.SweepResult, error) {
+	t.Helper()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := suite.NewTestActivityEnvironment()
+	env.RegisterActivityWithOptions(a.Sweep, activity.RegisterOptions{Name: workflows.SweepActivity})
+	v, err := env.ExecuteActivity(workflows.SweepActivity, step)
+	if err != nil {
+		return workflows.SweepResult{}, err
+	}
+	var r workflows.SweepResult
+	return r, v.Get(&r)
+}
+
+func TestItStartsWhatHasNoWorkflow(t *testing.T) {
+	w, refs := dropped(t, 4)
+	f := &temporal{open: map[string]bool{refs[1].String(): true}}
+	r, err := run(t, sweep.New(w.Catalog, f, sweep.Options{StartEvery: 1}), workflows.SweepStep{})
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{refs[0].String(), refs[2].String(), refs[3].String()}, f.started)
+	require.EqualValues(t, 4, r.Intents)
+	require.EqualValues(t, 1, r.Live)
+	require.EqualValues(t, 3, r.Started)
+	require.InDelta(t, 3*3600, r.OldestSeconds, 60)
+	require.Empty(t, r.Cursor)
+	require.Empty(t, f.rechecked)
+}
+
+func TestOneBadIntentKeepsNobodyWaiting(t *testing.T) {
+	w, refs := dropped(t, 3)
+	f := &temporal{startErr: map[string]error{refs[0].ID: lake.Errorf(lake.Unavailable, "start at https://user:pw@host/x refused")}}
+	r, err := run(t, sweep.New(w.Catalog, f, sweep.Options{StartEvery: 1}), workflows.SweepStep{})
+	require.NoError(t, err)
+	require.Len(t, f.started, 2)
+	require.EqualValues(t, 1, r.Failed)
+	require.Contains(t, r.LastError, "refused")
+	require.NotContains(t, r.LastError, "pw")
+}
+
+func TestItIsPaged(t *testing.T) {
+	w, refs := dropped(t, 7)
+	f := &temporal{}
+	a := sweep.New(w.Catalog, f, sweep.Options{Page: 2, Pages: 1, StartEvery: 1})
+	var total workflows.SweepResult
+	rounds := 0
+	for step := (workflows.SweepStep{}); ; rounds++ {
+		r, err := run(t, a, step)
+		require.NoError(t, err)
+		total.Add(r)
+		if step.Cursor = r.Cursor; step.Cursor == "" {
+			break
+		}
+	}
+	require.Len(t, f.started, len(refs))
+	require.EqualValues(t, len(refs), total.Intents)
+	require.GreaterOrEqual(t, rounds, 3)
+}
+
+func TestAWorkflowWithoutAnIntentIsToldToLook(t *testing.T) {
+	w, refs := dropped(t, 1)
+	orphan := workflows.DropTableRef(lake.TableName{Namespace: "ns", Name: "undropped"}, lake.NewID())
+	f := &temporal{open: map[string]bool{refs[0].String(): true, orphan.String(): true, "not/ours": true}}
+	r, err := run(t, sweep.New(w.Catalog, f, sweep.Options{}), workflows.SweepStep{})
+	require.NoError(t, err)
+	require.Equal(t, []string{orphan.String()}, f.rechecked)
+	require.EqualValues(t, 2, r.Orphans)
+}
+
+func TestItFailsWhenTemporalDoesNotAnswer(t *testing.T) {
+	w, _ := dropped(t, 1)
+	f := &temporal{openErr: lake.Errorf(lake.Unavailable, "away")}
+	_, err := run(t, sweep.New(w.Catalog, f, sweep.Options{}), workflows.SweepStep{})
+	require.ErrorContains(t, err, "away")
+	require.Empty(t, f.started)
+}
