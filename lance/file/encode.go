@@ -13,6 +13,9 @@ const (
 	// miniMaxVariable is the longest variable value stored in mini-blocks; it
 	// leaves room in a chunk of 32 KiB.
 	miniMaxVariable = 4 << 10
+	// miniMaxNested replaces both limits where readers exist that go wrong on a
+	// full-zip page: those count a null struct around a list as an item of it.
+	miniMaxNested = 24 << 10
 )
 
 // encodedPage is a page ready to be written. The buffers are valid until the
@@ -69,13 +72,17 @@ func (e *pageEncoder) encode(a *accum) (encodedPage, error) {
 }
 
 func (e *pageEncoder) small(a *accum) bool {
+	fixed, variable := miniMaxFixed, miniMaxVariable
+	if e.leaf.outer {
+		fixed, variable = miniMaxNested, miniMaxNested
+	}
 	switch e.leaf.value.kind {
 	case boolValues:
 		return true
 	case fixedValues:
-		return e.leaf.value.width <= miniMaxFixed
+		return e.leaf.value.width <= fixed
 	}
-	return a.maxLen <= miniMaxVariable
+	return a.maxLen <= variable
 }
 
 // levels translates the levels of the scheme to those the page needs.
@@ -93,7 +100,14 @@ func (e *pageEncoder) levels(a *accum) pageLevelsOut {
 			values++
 		}
 	}
-	hasDef := len(a.def) > 0 && values < len(a.def)
+	hasDef := values < len(a.def)
+	if e.leaf.outer {
+		hasDef = true
+		if len(a.def) < a.entries {
+			a.def = extend(a.def, a.entries-len(a.def))
+			values = a.entries
+		}
+	}
 	toPage := out.setLayers(s, used, hasDef)
 	if !hasDef {
 		return out
@@ -115,7 +129,9 @@ func (out *pageLevelsOut) setLayers(s levelScheme, used []bool, hasDef bool) []u
 	for i, list := range s.lists {
 		null := used[s.base[i]]
 		if !list {
-			if null {
+			// Readers exist that take the number of values for the number of
+			// structs around lists when not all pages have nulls in that layer.
+			if null || sawList && s.nullable[i] {
 				level(s.base[i])
 				out.layers = append(out.layers, enc21pb.RepDefLayer_REPDEF_NULLABLE_ITEM)
 			} else {

@@ -76,9 +76,8 @@ func (v valueType) align() int {
 type leaf struct {
 	node *schema.Node
 	path string
-	// lists says for each layer above and including the leaf, inner first,
-	// whether it is a list.
-	lists  []bool
+	// outer says that a struct that may be null lies around a list.
+	outer  bool
 	levels levelScheme
 	value  valueType
 }
@@ -97,8 +96,8 @@ func leavesOf(roots []*schema.Node) ([]*leaf, error) {
 
 // appendLeaves adds the leaves below n; outer are the layers above n, outer
 // first.
-func appendLeaves(out []*leaf, n *schema.Node, path string, outer []bool) ([]*leaf, error) {
-	outer = append(outer[:len(outer):len(outer)], isList(n))
+func appendLeaves(out []*leaf, n *schema.Node, path string, outer []*schema.Node) ([]*leaf, error) {
+	outer = append(outer[:len(outer):len(outer)], n)
 	if len(n.Children) == 0 && n.Type.ID() != arrow.STRUCT {
 		l, err := newLeaf(n, path, outer)
 		return append(out, l), err
@@ -112,16 +111,21 @@ func appendLeaves(out []*leaf, n *schema.Node, path string, outer []bool) ([]*le
 	return out, nil
 }
 
-func newLeaf(n *schema.Node, path string, outer []bool) (*leaf, error) {
+func newLeaf(n *schema.Node, path string, outer []*schema.Node) (*leaf, error) {
 	v, err := valueTypeOf(n.Type)
 	if err != nil {
 		return nil, inColumn(path, err)
 	}
-	l := &leaf{node: n, path: path, value: v, lists: make([]bool, len(outer))}
-	for i, list := range outer {
-		l.lists[len(outer)-1-i] = list
+	l := &leaf{node: n, path: path, value: v}
+	s := levelScheme{lists: make([]bool, len(outer)), nullable: make([]bool, len(outer))}
+	mayBeNull := false
+	for i, o := range outer {
+		list := isList(o)
+		s.lists[len(outer)-1-i], s.nullable[len(outer)-1-i] = list, o.Field.GetNullable()
+		l.outer = l.outer || list && mayBeNull
+		mayBeNull = mayBeNull || !list && o.Field.GetNullable()
 	}
-	l.levels = newLevelScheme(l.lists)
+	l.levels = s.number()
 	return l, nil
 }
 

@@ -21,8 +21,9 @@ import (
 // then empty); levels of all pages are translated to it, so that batches may
 // span pages that differ.
 type levelScheme struct {
-	lists []bool   // per layer, inner first: is it a list
-	base  []uint16 // per layer: its first level
+	lists    []bool   // per layer, inner first: is it a list
+	nullable []bool   // per layer: may it be null
+	base     []uint16 // per layer: its first level
 	// visible is, after passing 0, 1, … lists, the highest level that still
 	// stands for an element at that stage; higher ones belong to the lists
 	// further out.
@@ -31,10 +32,11 @@ type levelScheme struct {
 	maxDef  uint16
 }
 
-func newLevelScheme(lists []bool) levelScheme {
-	s := levelScheme{lists: lists, base: make([]uint16, len(lists))}
+// number gives the layers their levels.
+func (s levelScheme) number() levelScheme {
+	s.base = make([]uint16, len(s.lists))
 	next := uint16(1)
-	for i, list := range lists {
+	for i, list := range s.lists {
 		s.base[i] = next
 		if list {
 			s.visible = append(s.visible, next-1)

@@ -9,7 +9,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 )
 
-// Difference describes the first difference of two arrays, or returns "".
+// Difference describes the first difference of two arrays, or returns "". What
+// lies below a null is not compared.
 func Difference(got, want arrow.Array) string {
 	if !arrow.TypeEqual(got.DataType(), want.DataType()) {
 		return fmt.Sprintf("type %s, want %s", got.DataType(), want.DataType())
@@ -19,11 +20,33 @@ func Difference(got, want arrow.Array) string {
 	}
 	for i := range got.Len() {
 		if !array.SliceEqual(got, int64(i), int64(i+1), want, int64(i), int64(i+1)) {
-			return fmt.Sprintf("value %d of %d is %.200s, want %.200s", i, got.Len(), got.ValueStr(i), want.ValueStr(i))
+			if got.ValueStr(i) == want.ValueStr(i) {
+				continue // they differ below a null
+			}
+			g, w := around(got.ValueStr(i), want.ValueStr(i))
+			return fmt.Sprintf("value %d of %d is %s, want %s", i, got.Len(), g, w)
 		}
 	}
 	if got.NullN() != want.NullN() {
 		return fmt.Sprintf("%d nulls, want %d", got.NullN(), want.NullN())
 	}
 	return ""
+}
+
+// around cuts two texts to where they differ.
+func around(a, b string) (string, string) {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	from := max(0, n-60)
+	return cut(a, from), cut(b, from)
+}
+
+func cut(s string, from int) string {
+	s = s[min(from, len(s)):]
+	if len(s) > 200 {
+		s = s[:200] + "…"
+	}
+	return s
 }

@@ -24,6 +24,9 @@ type Generator struct {
 	MaxDepth int
 	// Leaves are the types of leaves to choose from. Default: [Leaves].
 	Leaves []arrow.DataType
+	// Relaxed makes every field below a nullable field nullable. Other
+	// implementations refuse to write anything else.
+	Relaxed bool
 	// LongValues makes some text and binary values kilobytes long.
 	LongValues bool
 
@@ -53,20 +56,21 @@ var Leaves = []arrow.DataType{
 func (g *Generator) Schema(maxFields int) *arrow.Schema {
 	fields := make([]arrow.Field, 1+g.R.IntN(maxFields))
 	for i := range fields {
-		fields[i] = g.field(fmt.Sprintf("c%d", i), g.MaxDepth)
+		fields[i] = g.field(fmt.Sprintf("c%d", i), g.MaxDepth, false)
 	}
 	return arrow.NewSchema(fields, nil)
 }
 
-func (g *Generator) field(name string, depth int) arrow.Field {
-	f := arrow.Field{Name: name, Nullable: g.R.IntN(3) > 0}
+func (g *Generator) field(name string, depth int, relax bool) arrow.Field {
+	f := arrow.Field{Name: name, Nullable: g.R.IntN(3) > 0 || relax}
+	relax = f.Nullable && g.Relaxed
 	switch choice := g.R.IntN(5); {
 	case depth > 0 && choice <= 1:
-		f.Type = arrow.ListOfField(g.field("item", depth-1))
+		f.Type = arrow.ListOfField(g.field("item", depth-1, relax))
 	case depth > 0 && choice <= 3:
 		children := make([]arrow.Field, 1+g.R.IntN(3))
 		for i := range children {
-			children[i] = g.field(fmt.Sprintf("f%d", i), depth-1)
+			children[i] = g.field(fmt.Sprintf("f%d", i), depth-1, relax)
 		}
 		f.Type = arrow.StructOf(children...)
 	default:

@@ -1,0 +1,98 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+// Runs commands for stock LanceDB. Each line of standard input is a command in
+// JSON; each gets one line of JSON in answer, {"ok":true,...} or {"error":"…"}.
+// Tables travel as Arrow IPC files, since JSON would lose types.
+//
+//   {"op":"write","dir":D,"table":T,"ipc":F,"version":"2.1"}   create a table
+//   {"op":"read","dir":D,"table":T,"ipc":F,"columns":[…]}      all rows to F
+//   {"op":"take","dir":D,"table":T,"ipc":F,"offsets":[…]}      rows to F
+//   {"op":"bench","dir":D,"table":T,"columns":[…],"rounds":N}  time reads
+//   {"op":"benchwrite","dir":D,"ipc":F,"version":V,"rounds":N} time writes
+//
+// LAKE_NODE_MODULES names the directory with the packages.
+
+import { createRequire } from "node:module";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { join } from "node:path";
+
+// The packages must be the same CommonJS instances, or LanceDB does not
+// recognise Arrow tables.
+const require = createRequire(join(process.env.LAKE_NODE_MODULES, "index.js"));
+const lancedb = require("@lancedb/lancedb");
+const arrow = require("apache-arrow");
+
+async function write({ dir, table, ipc, version }) {
+  const db = await lancedb.connect(dir);
+  const data = arrow.tableFromIPC(readFileSync(ipc));
+  const storageOptions = { new_table_data_storage_version: version };
+  await db.createTable(table, data, { mode: "overwrite", storageOptions });
+  return {};
+}
+
+async function open(dir, table) {
+  const db = await lancedb.connect(dir);
+  return db.openTable(table);
+}
+
+function save(result, ipc) {
+  writeFileSync(ipc, arrow.tableToIPC(result, "file"));
+  return { rows: result.numRows };
+}
+
+async function read({ dir, table, ipc, columns }) {
+  const t = await open(dir, table);
+  let q = t.query();
+  if (columns) q = q.select(columns);
+  return save(await q.toArrow(), ipc);
+}
+
+async function take({ dir, table, ipc, offsets }) {
+  const t = await open(dir, table);
+  return save(await t.takeOffsets(offsets).toArrow(), ipc);
+}
+
+async function timed(rounds, f) {
+  const out = [];
+  for (let i = 0; i < rounds; i++) {
+    const cpu = process.cpuUsage();
+    const wall = process.hrtime.bigint();
+    await f();
+    const used = process.cpuUsage(cpu);
+    out.push({
+      cpuMs: (used.user + used.system) / 1000,
+      wallMs: Number(process.hrtime.bigint() - wall) / 1e6,
+    });
+  }
+  return { rounds: out };
+}
+
+async function bench({ dir, table, columns, rounds }) {
+  const t = await open(dir, table);
+  return timed(rounds, async () => {
+    let q = t.query();
+    if (columns) q = q.select(columns);
+    await q.toArrow();
+  });
+}
+
+async function benchwrite({ dir, ipc, version, rounds }) {
+  const data = arrow.tableFromIPC(readFileSync(ipc));
+  const db = await lancedb.connect(dir);
+  const storageOptions = { new_table_data_storage_version: version };
+  return timed(rounds, () => db.createTable("bench", data, { mode: "overwrite", storageOptions }));
+}
+
+const ops = { write, read, take, bench, benchwrite };
+
+for await (const line of createInterface({ input: process.stdin })) {
+  let answer;
+  try {
+    const command = JSON.parse(line);
+    answer = { ok: true, ...(await ops[command.op](command)) };
+  } catch (e) {
+    answer = { error: String((e && e.stack) || e) };
+  }
+  process.stdout.write(JSON.stringify(answer) + "\n");
+}
