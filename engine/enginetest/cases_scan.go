@@ -19,12 +19,12 @@ import (
 	"github.com/lakeplane/lake/lake"
 )
 
-// threeParts opens a dataset of 700 rows from three appends.
+// threeParts opens a dataset of 250 rows from three appends.
 func threeParts(t *testing.T, f *fixture) engine.Dataset {
 	t.Helper()
-	snap := f.append(t, f.create(t), 0, 300)
-	snap = f.append(t, snap, 300, 1)
-	return f.open(t, f.append(t, snap, 301, 399))
+	snap := f.append(t, f.create(t), 0, 120)
+	snap = f.append(t, snap, 120, 1)
+	return f.open(t, f.append(t, snap, 121, 129))
 }
 
 func testProjection(t *testing.T, f *fixture) {
@@ -40,7 +40,7 @@ func testProjection(t *testing.T, f *fixture) {
 		}
 		got = append(got, rowTexts(t, batch)...)
 	}
-	require.Equal(t, only(t, wantRows(t, [2]int64{0, 700}), "pose", "id", "note"), only(t, got, "pose", "id", "note"))
+	require.Equal(t, only(t, wantRows(t, [2]int64{0, 250}), "pose", "id", "note"), only(t, got, "pose", "id", "note"))
 }
 
 // only keeps some keys of rows in JSON.
@@ -73,7 +73,7 @@ func testNoColumns(t *testing.T, f *fixture) {
 		require.LessOrEqual(t, batch.NumRows(), int64(128))
 		rows += batch.NumRows()
 	}
-	require.EqualValues(t, 700, rows)
+	require.EqualValues(t, 250, rows)
 }
 
 func testScanOptions(t *testing.T, f *fixture) {
@@ -93,7 +93,7 @@ func testScanOptions(t *testing.T, f *fixture) {
 
 func testBatchBounds(t *testing.T, f *fixture) {
 	ds := threeParts(t, f)
-	want := wantRows(t, [2]int64{0, 700})
+	want := wantRows(t, [2]int64{0, 250})
 	for _, opts := range []engine.ScanOptions{
 		{BatchRows: 1}, {BatchRows: 33}, {BatchRows: 1000}, {BatchBytes: 1}, {BatchBytes: 4096},
 	} {
@@ -120,7 +120,7 @@ func testBatchBounds(t *testing.T, f *fixture) {
 
 func testOrdered(t *testing.T, f *fixture) {
 	ds := threeParts(t, f)
-	want := wantRows(t, [2]int64{0, 700})
+	want := wantRows(t, [2]int64{0, 250})
 	for _, parallel := range []int{0, 1, 4} {
 		require.Equal(t, want, drain(t, ds, engine.ScanOptions{Ordered: true, Parallel: parallel, BatchRows: 50}))
 		any := drain(t, ds, engine.ScanOptions{Parallel: parallel, BatchRows: 50})
@@ -149,7 +149,7 @@ func drainMany(t *testing.T, scan engine.Scan, n int) []string {
 
 func testParallelScan(t *testing.T, f *fixture) {
 	ds := threeParts(t, f)
-	want := wantRows(t, [2]int64{0, 700})
+	want := wantRows(t, [2]int64{0, 250})
 	for _, opts := range []engine.ScanOptions{{BatchRows: 13}, {BatchRows: 13, Parallel: 2}, {BatchRows: 13, Ordered: true}} {
 		scan, err := ds.Scan(t.Context(), opts)
 		require.NoError(t, err)
@@ -160,7 +160,7 @@ func testParallelScan(t *testing.T, f *fixture) {
 
 func testConcurrentScans(t *testing.T, f *fixture) {
 	ds := threeParts(t, f)
-	want := wantRows(t, [2]int64{0, 700})
+	want := wantRows(t, [2]int64{0, 250})
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
@@ -174,7 +174,7 @@ func testConcurrentScans(t *testing.T, f *fixture) {
 }
 
 func testBatchesOutlive(t *testing.T, f *fixture) {
-	snap := f.append(t, f.append(t, f.create(t), 0, 300), 300, 400)
+	snap := f.append(t, f.append(t, f.create(t), 0, 120), 120, 130)
 	ds, err := f.Engine.Open(t.Context(), snap)
 	require.NoError(t, err)
 	scan, err := ds.Scan(t.Context(), engine.ScanOptions{Ordered: true, BatchRows: 64})
@@ -197,7 +197,7 @@ func testBatchesOutlive(t *testing.T, f *fixture) {
 		got = append(got, rowTexts(t, batch)...)
 		batch.Release()
 	}
-	require.Equal(t, wantRows(t, [2]int64{0, 700}), got)
+	require.Equal(t, wantRows(t, [2]int64{0, 250}), got)
 }
 
 func testClosedScan(t *testing.T, f *fixture) {

@@ -14,6 +14,7 @@ import (
 	"github.com/lakeplane/lake/engine/lance"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/objstore"
+	"github.com/lakeplane/lake/objstore/local"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -37,18 +38,36 @@ func erase(ctx context.Context, store objstore.Store, loc lake.Location) error {
 }
 
 func TestConformance(t *testing.T) {
-	enginetest.Run(t, func(t *testing.T) enginetest.Fixture {
-		store := newMemStore()
-		checked := memory.NewCheckedAllocator(memory.NewGoAllocator())
-		e, err := lance.New(lance.Options{Store: store, Allocator: checked})
-		require.NoError(t, err)
-		t.Cleanup(func() {
-			require.NoError(t, e.Close())
-			require.Zero(t, store.open, "objects still open")
-			checked.AssertSize(t, 0)
+	stores := map[string]func(t *testing.T) objstore.Store{
+		// Overwrites what it handed out when it is closed.
+		"poisoned memory": func(t *testing.T) objstore.Store {
+			s := newMemStore()
+			t.Cleanup(func() { require.Zero(t, s.open, "objects still open") })
+			return s
+		},
+		// Unmaps it, so that a use after close ends the process.
+		"mapped files": func(t *testing.T) objstore.Store {
+			s, err := local.Open(t.TempDir())
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, s.Close()) })
+			return s
+		},
+	}
+	for name, open := range stores {
+		t.Run(name, func(t *testing.T) {
+			enginetest.Run(t, func(t *testing.T) enginetest.Fixture {
+				store := open(t)
+				checked := memory.NewCheckedAllocator(memory.NewGoAllocator())
+				e, err := lance.New(lance.Options{Store: store, Allocator: checked})
+				require.NoError(t, err)
+				t.Cleanup(func() {
+					require.NoError(t, e.Close())
+					checked.AssertSize(t, 0)
+				})
+				return enginetest.Fixture{Engine: e, Erase: func(ctx context.Context, loc lake.Location) error {
+					return erase(ctx, store, loc)
+				}}
+			})
 		})
-		return enginetest.Fixture{Engine: e, Erase: func(ctx context.Context, loc lake.Location) error {
-			return erase(ctx, store, loc)
-		}}
-	})
+	}
 }
