@@ -159,6 +159,15 @@ func (c *Catalog) Procedures(ctx context.Context, kind, cursor string, limit int
 	return scanPage(ctx, c.store, prefix, cursor, limit, decodeProcedure)
 }
 
+// DropsOf returns one page of the records of kind [DropKind] whose table was in
+// the namespace, with the same rules.
+func (c *Catalog) DropsOf(ctx context.Context, namespace, cursor string, limit int) (page []Procedure, next string, err error) {
+	if err := lake.ValidateNamespace(namespace); err != nil {
+		return nil, "", err
+	}
+	return scanPage(ctx, c.store, procedureKey(DropKind, namespace)+"/", cursor, limit, decodeProcedure)
+}
+
 // CreateProcedureOp returns the operation that records the intent p. The
 // caller puts it into the commit that makes the procedure necessary. A zero
 // CreatedAt becomes now, an empty State becomes pending.

@@ -1,0 +1,87 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package metasrv
+
+import (
+	"context"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/lakeplane/lake/lake"
+)
+
+// admission lets appends in while the process has room for what they may turn
+// out to be.
+type admission struct {
+	opts    AppendOptions
+	slots   *semaphore.Weighted
+	bytes   *semaphore.Weighted
+	metrics *metrics
+}
+
+func newAdmission(opts AppendOptions, m *metrics) *admission {
+	return &admission{
+		opts: opts, metrics: m,
+		slots: semaphore.NewWeighted(int64(opts.Concurrent)),
+		bytes: semaphore.NewWeighted(opts.BufferedBytes),
+	}
+}
+
+// enter waits for a slot and for the bytes of the largest stream. It fails
+// with lake.Exhausted when the wait is over.
+func (a *admission) enter(ctx context.Context) (*permit, error) {
+	wait, cancel := context.WithTimeout(ctx, a.opts.Wait)
+	defer cancel()
+	if a.slots.Acquire(wait, 1) != nil {
+		return nil, a.refuse(ctx, "%d appends are under way", a.opts.Concurrent)
+	}
+	if a.bytes.Acquire(wait, a.opts.StreamBytes) != nil {
+		a.slots.Release(1)
+		return nil, a.refuse(ctx, "the %d bytes for appends are reserved", a.opts.BufferedBytes)
+	}
+	a.metrics.admitted("admitted")
+	a.metrics.hold(1, a.opts.StreamBytes)
+	return &permit{admission: a, held: a.opts.StreamBytes}, nil
+}
+
+func (a *admission) refuse(ctx context.Context, format string, args ...any) error {
+	if ctx.Err() != nil {
+		a.metrics.admitted("abandoned")
+		return ctx.Err()
+	}
+	a.metrics.admitted("refused")
+	return lake.Errorf(lake.Exhausted, "append: "+format+": try again", args...)
+}
+
+// permit is the room of one append. It is safe for concurrent use.
+type permit struct {
+	admission *admission
+	mu        sync.Mutex
+	held      int64
+	left      bool
+}
+
+// shrink gives back the bytes above what the stream turned out to have.
+func (p *permit) shrink(to int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if back := p.held - to; !p.left && back > 0 {
+		p.held = to
+		p.admission.bytes.Release(back)
+		p.admission.metrics.hold(0, -back)
+	}
+}
+
+// leave gives everything back. A second call does nothing.
+func (p *permit) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.left {
+		return
+	}
+	p.left = true
+	p.admission.bytes.Release(p.held)
+	p.admission.slots.Release(1)
+	p.admission.metrics.hold(-1, -p.held)
+}

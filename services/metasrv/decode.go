@@ -1,0 +1,198 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package metasrv
+
+import (
+	"io"
+	"unicode/utf8"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/flight"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/lakeplane/lake/engine"
+	"github.com/lakeplane/lake/lake"
+)
+
+// maxNestedValues bounds the values of one nested column in a batch. Lengths
+// are only as large as the buffers behind them, except for types without
+// buffers.
+const maxNestedValues = lake.MaxAppendBytes
+
+// decode turns the messages of an append into batches of the table's schema.
+// Nothing in the messages is trusted: not a length, an offset, a null count or
+// a string. The batches share the messages' memory.
+func decode(messages []*flight.FlightData, schema *arrow.Schema) (batches []arrow.RecordBatch, err error) {
+	defer func() {
+		if p := recover(); p != nil { // arrays panic on what validation has not reached yet
+			batches, err = nil, notArrow()
+		}
+	}()
+	if err := checkMessages(messages); err != nil {
+		return nil, err
+	}
+	r, err := ipc.NewReaderFromMessageReader(&messageReader{messages: messages})
+	if err != nil {
+		return nil, notArrow()
+	}
+	if err := engine.CheckSameSchema(schema, r.Schema()); err != nil {
+		return nil, lake.Wrap("append", err)
+	}
+	for r.Next() {
+		batch, err := checked(schema, r.RecordBatch())
+		if err != nil {
+			return nil, err
+		}
+		batches = append(batches, batch)
+	}
+	if r.Err() != nil {
+		return nil, notArrow()
+	}
+	return batches, nil
+}
+
+func notArrow() error {
+	return lake.Errorf(lake.Invalid, "append: the payload is not a valid Arrow IPC stream")
+}
+
+// checkMessages allows one schema and then record batches that are not
+// compressed, with 1..MaxAppendRows rows together. Messages without a header
+// carry application metadata only.
+func checkMessages(messages []*flight.FlightData) error {
+	rows, seen := int64(0), 0
+	for _, m := range messages {
+		if len(m.GetDataHeader()) == 0 {
+			if len(m.GetDataBody()) > 0 {
+				return lake.Errorf(lake.Invalid, "append: a message has a body and no header")
+			}
+			continue
+		}
+		info, err := inspect(m.GetDataHeader())
+		if err != nil {
+			return lake.Wrap("append", err)
+		}
+		if err := info.check(seen, len(m.GetDataBody())); err != nil {
+			return err
+		}
+		seen++
+		if rows += info.rows; rows > lake.MaxAppendRows {
+			return lake.Errorf(lake.Invalid, "append: more than %d rows: use several appends", lake.MaxAppendRows)
+		}
+	}
+	if rows == 0 {
+		return lake.Errorf(lake.Invalid, "append: no rows: want 1..%d", lake.MaxAppendRows)
+	}
+	return nil
+}
+
+// check decides on the message after seen others.
+func (m messageInfo) check(seen, body int) error {
+	switch {
+	case m.kind == headerDictionary:
+		return lake.Errorf(lake.Invalid, "append: dictionary batches are not taken: send the values themselves")
+	case m.kind != headerSchema && m.kind != headerRecordBatch:
+		return lake.Errorf(lake.Invalid, "append: message %d is of type %d: want a schema and record batches", seen, m.kind)
+	case (m.kind == headerSchema) != (seen == 0):
+		return lake.Errorf(lake.Invalid, "append: message %d: want the schema first and only there", seen)
+	case m.compressed:
+		return lake.Errorf(lake.Invalid, "append: compressed record batches are not taken: send them uncompressed")
+	case m.rows < 0 || m.rows > lake.MaxAppendRows:
+		return lake.Errorf(lake.Invalid, "append: a batch of %d rows: at most %d", m.rows, lake.MaxAppendRows)
+	case m.body < 0 || m.body > int64(body):
+		return lake.Errorf(lake.Invalid, "append: a message claims a body of %d bytes and has %d", m.body, body)
+	}
+	return nil
+}
+
+// messageReader feeds the arrow decoder from received messages.
+type messageReader struct{ messages []*flight.FlightData }
+
+func (r *messageReader) Message() (*ipc.Message, error) {
+	for len(r.messages) > 0 {
+		m := r.messages[0]
+		r.messages = r.messages[1:]
+		if len(m.GetDataHeader()) > 0 {
+			return ipc.NewMessage(memory.NewBufferBytes(m.GetDataHeader()), memory.NewBufferBytes(m.GetDataBody())), nil
+		}
+	}
+	return nil, io.EOF
+}
+
+// Retain does nothing: the messages are the garbage collector's.
+func (r *messageReader) Retain() {}
+
+// Release does nothing either.
+func (r *messageReader) Release() {}
+
+// checked returns the batch under the table's schema once everything in it has
+// been validated.
+func checked(schema *arrow.Schema, batch arrow.RecordBatch) (arrow.RecordBatch, error) {
+	for i, c := range batch.Columns() {
+		if err := checkColumn(c); err != nil {
+			return nil, lake.Errorf(lake.Invalid, "append: field %d, %q: %w", i, schema.Field(i).Name, err)
+		}
+		if n := c.NullN(); n > 0 && !schema.Field(i).Nullable {
+			return nil, lake.Errorf(lake.Invalid, "append: field %d, %q, holds %d nulls and is not nullable", i, schema.Field(i).Name, n)
+		}
+	}
+	return array.NewRecordBatch(schema, batch.Columns(), batch.NumRows()), nil
+}
+
+func checkColumn(c arrow.Array) error {
+	if err := checkLengths(c.Data()); err != nil {
+		return err
+	}
+	if err := array.ValidateFull(c); err != nil {
+		return err
+	}
+	return checkText(c)
+}
+
+func checkLengths(d arrow.ArrayData) error {
+	if d.Len() > maxNestedValues {
+		return lake.Errorf(lake.Invalid, "%d values: at most %d", d.Len(), int64(maxNestedValues))
+	}
+	for _, child := range d.Children() {
+		if err := checkLengths(child); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkText refuses strings that are not UTF-8, at any depth.
+func checkText(c arrow.Array) error {
+	switch a := c.(type) {
+	case *array.String:
+		return checkUTF8(a)
+	case *array.LargeString:
+		return checkUTF8(a)
+	case *array.StringView:
+		return checkUTF8(a)
+	case array.ExtensionArray:
+		return checkText(a.Storage())
+	}
+	for _, d := range c.Data().Children() {
+		child := array.MakeFromData(d)
+		err := checkText(child)
+		child.Release()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkUTF8(a interface {
+	arrow.Array
+	Value(i int) string
+}) error {
+	for i := range a.Len() {
+		if a.IsValid(i) && !utf8.ValidString(a.Value(i)) {
+			return lake.Errorf(lake.Invalid, "the string at %d is not UTF-8", i)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package metasrv
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/lakeplane/lake/catalog"
+	"github.com/lakeplane/lake/engine"
+	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/metastore"
+)
+
+// Starter begins the workflow of a recorded procedure. A failure costs only
+// time: a sweep starts what is missing.
+type Starter interface {
+	// Start begins the procedure of a kind and id unless it runs already.
+	Start(ctx context.Context, kind, id string) error
+	// UIURL is where people watch the workflow, or empty.
+	UIURL(workflowID string) string
+}
+
+// noStarter leaves every procedure to the sweep.
+type noStarter struct{}
+
+func (noStarter) Start(context.Context, string, string) error { return nil }
+func (noStarter) UIURL(string) string                         { return "" }
+
+// Options say what a [Server] works with. Fields without a default are
+// required.
+type Options struct {
+	// Store is the metastore. The caller keeps it, and closes it after the
+	// server has stopped.
+	Store metastore.Store
+	// Engine stores the tables.
+	Engine engine.Engine
+	// Catalog is the catalog over Store; nil makes one.
+	Catalog *catalog.Catalog
+	// Election tunes the leader election.
+	Election catalog.ElectionOptions
+	// Starter starts procedures; nil leaves them to the sweep.
+	Starter Starter
+	// Sweep deletes everything under the location of an incarnation that was
+	// staged and never registered; nil leaves it to the garbage collection. It
+	// is called at most once a location, and may fail.
+	Sweep func(ctx context.Context, loc lake.Location) error
+	// Append bounds the appends.
+	Append AppendOptions
+	// UndropWindow is how long a drop can be undone when the request does not
+	// say. 0 means 24 hours, a negative value none.
+	UndropWindow time.Duration
+	// Grace bounds how long a stopping server waits for appends under way.
+	// 0 means 20 s.
+	Grace time.Duration
+	// Logger; nil means slog.Default.
+	Logger *slog.Logger
+	// Metrics receives the server's series; nil means none.
+	Metrics prometheus.Registerer
+}
+
+// AppendOptions bound what appends may use of the process.
+type AppendOptions struct {
+	// Concurrent is how many appends are received, decoded and staged at
+	// once. 0 means 8.
+	Concurrent int
+	// Wait is how long an append waits to be admitted. 0 means 100 ms.
+	Wait time.Duration
+	// StreamBytes bounds the payload of one append. 0 means
+	// [lake.MaxAppendBytes], which is also the most.
+	StreamBytes int64
+	// BufferedBytes bounds the payloads held in memory. Each append reserves
+	// StreamBytes until it is received, then what it has. 0 means 256 MiB.
+	BufferedBytes int64
+	// ReceiveTimeout bounds how long a client may take to send its payload,
+	// during which it holds its reservation. 0 means one minute.
+	ReceiveTimeout time.Duration
+	// Waiting bounds the staged appends of one table that wait for their
+	// commit. 0 means 1,024.
+	Waiting int
+}
+
+const (
+	defaultUndropWindow = 24 * time.Hour
+	// maxUndropWindow keeps a typing error from keeping objects for ever.
+	maxUndropWindow = 90 * 24 * time.Hour
+)
+
+func orDefault[T comparable](v *T, value T) {
+	var zero T
+	if *v == zero {
+		*v = value
+	}
+}
+
+func (o Options) normalize() (Options, error) {
+	orDefault(&o.UndropWindow, defaultUndropWindow)
+	o.UndropWindow = max(o.UndropWindow, 0)
+	orDefault(&o.Grace, 20*time.Second)
+	orDefault(&o.Append.Concurrent, 8)
+	orDefault(&o.Append.Wait, 100*time.Millisecond)
+	orDefault(&o.Append.StreamBytes, lake.MaxAppendBytes)
+	orDefault(&o.Append.BufferedBytes, 256<<20)
+	orDefault(&o.Append.ReceiveTimeout, time.Minute)
+	orDefault(&o.Append.Waiting, 1024)
+	if o.Starter == nil {
+		o.Starter = noStarter{}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	orDefault(&o.Election.Logger, o.Logger)
+	if o.Catalog == nil && o.Store != nil {
+		o.Catalog = catalog.New(o.Store, catalog.Options{})
+	}
+	return o, o.check()
+}
+
+// check reports every mistake.
+func (o Options) check() error {
+	var errs []error
+	bad := func(when bool, format string, args ...any) {
+		if when {
+			errs = append(errs, lake.Errorf(lake.Invalid, "metasrv: "+format, args...))
+		}
+	}
+	a := o.Append
+	bad(o.Store == nil, "a metastore is needed")
+	bad(o.Engine == nil, "an engine is needed")
+	bad(o.UndropWindow > maxUndropWindow, "undrop window %s: at most %s", o.UndropWindow, maxUndropWindow)
+	bad(o.Grace < 0 || a.Wait < 0 || a.ReceiveTimeout < 0, "times must not be negative")
+	bad(a.Concurrent < 0 || a.Waiting < 0, "counts must not be negative")
+	bad(a.StreamBytes < 0 || a.StreamBytes > lake.MaxAppendBytes, "%d bytes a stream: want 1..%d", a.StreamBytes, int64(lake.MaxAppendBytes))
+	bad(a.BufferedBytes < a.StreamBytes, "%d buffered bytes are less than the %d of one stream", a.BufferedBytes, a.StreamBytes)
+	return errors.Join(errs...)
+}

@@ -1,0 +1,66 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package metasrv
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/lakeplane/lake/lake"
+)
+
+const (
+	publishAttempts   = 5
+	firstPublishPause = 50 * time.Millisecond
+	// publishedSize bounds the locations whose published version is
+	// remembered.
+	publishedSize = 16_384
+)
+
+// publishedVersions remembers which versions are known to be published, so
+// that the base of the next one is not published again. The zero value is
+// ready.
+type publishedVersions struct {
+	mu   sync.Mutex
+	last map[lake.Location]lake.Version
+}
+
+func (v *publishedVersions) has(s lake.Snapshot) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.last[s.Location] >= s.Version
+}
+
+func (v *publishedVersions) add(s lake.Snapshot) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.last == nil || len(v.last) >= publishedSize {
+		v.last = map[lake.Location]lake.Version{} // forgetting costs one more publication
+	}
+	v.last[s.Location] = max(v.last[s.Location], s.Version)
+}
+
+// publish makes a committed version openable by its number. It must succeed
+// before the version is acknowledged; when it does not, the outcome for the
+// client is unknown, and a retry of its operation publishes again.
+func (s *Server) publish(ctx context.Context, snap lake.Snapshot) error {
+	if s.published.has(snap) {
+		return nil
+	}
+	defer s.metrics.since("publish", time.Now())
+	var err error
+	for attempt := range publishAttempts {
+		if attempt > 0 && !pause(ctx, firstPublishPause<<(attempt-1)) {
+			break
+		}
+		if err = s.opts.Engine.Publish(ctx, snap); err == nil {
+			s.published.add(snap)
+			return nil
+		}
+		if lake.Is(err, lake.Corrupt) || lake.Is(err, lake.Precondition) {
+			break
+		}
+	}
+	return lake.Errorf(lake.Undetermined, "version %d is committed and could not be published: %w", snap.Version, err)
+}

@@ -1,0 +1,173 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package metasrv
+
+import (
+	"context"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/flight"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/lakeplane/lake/api/lakepb"
+	"github.com/lakeplane/lake/catalog"
+	"github.com/lakeplane/lake/engine"
+	"github.com/lakeplane/lake/internal/appendwire"
+	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/services/access"
+)
+
+// flightService is the Flight side of the server: appends, nothing else.
+type flightService struct {
+	flight.BaseFlightServer
+	server *Server
+}
+
+// DoPut implements the append protocol of internal/appendwire.
+func (f *flightService) DoPut(stream flight.FlightService_DoPutServer) error {
+	result, err := f.server.put(stream.Context(), stream)
+	if err != nil {
+		return err
+	}
+	ack, err := proto.Marshal(&lakepb.AppendResult{
+		Version: uint64(result.version), Rows: result.rows,
+		Replayed: result.replayed, Incarnation: result.incarnation.String(),
+	})
+	if err != nil {
+		return err
+	}
+	return stream.Send(&flight.PutResult{AppMetadata: ack})
+}
+
+// put admits, receives and verifies an append, then runs it or joins it.
+func (s *Server) put(ctx context.Context, stream putStream) (appended, error) {
+	p, err := caller(ctx)
+	if err != nil {
+		return appended{}, err
+	}
+	if _, err := s.leader.fence(ctx); err != nil {
+		return appended{}, err // before the client sends megabytes for nothing
+	}
+	room, err := s.admission.enter(ctx)
+	if err != nil {
+		return appended{}, err
+	}
+	in, err := s.receive(stream, p)
+	if err != nil {
+		room.leave()
+		return appended{}, err
+	}
+	room.shrink(in.bytes)
+	return s.runOrJoin(ctx, p.Tenant, in, room)
+}
+
+func (s *Server) receive(stream putStream, p access.Principal) (*payload, error) {
+	defer s.metrics.since("receive", time.Now())
+	return receive(stream, s.opts.Append.StreamBytes, s.opts.Append.ReceiveTimeout, func(c appendwire.Command) error {
+		if !p.May(c.Table.Namespace) {
+			return noTable(c.Table)
+		}
+		return nil
+	})
+}
+
+// runOrJoin starts the operation, or waits for the run under way. room goes
+// with the payload.
+func (s *Server) runOrJoin(ctx context.Context, tenant string, in *payload, room *permit) (appended, error) {
+	key := operationKey{tenant, in.command.Table, in.command.Operation}
+	run, begun, err := s.inflight.join(key, in.digest)
+	if err != nil {
+		room.leave()
+		return appended{}, err
+	}
+	if !begun {
+		room.leave()
+		result, err := run.wait(ctx)
+		result.replayed = true
+		return result, err
+	}
+	if err := s.begin(); err != nil {
+		room.leave()
+		s.inflight.end(key, run, appended{}, err)
+		return appended{}, err
+	}
+	go func() {
+		defer s.working.Done()
+		result, err := s.append(s.work, tenant, in, room)
+		s.inflight.end(key, run, result, err)
+	}()
+	return run.wait(ctx)
+}
+
+// append applies an operation whose payload is verified, or finds it applied.
+func (s *Server) append(ctx context.Context, tenant string, in *payload, room *permit) (appended, error) {
+	staged, done, err := s.stage(ctx, tenant, in)
+	room.leave() // the payload is staged, or needed no more
+	if done != nil || err != nil {
+		return done.orZero(), lake.Wrap("append to "+in.command.Table.String(), err)
+	}
+	result, err := s.commits.submit(ctx, in.command.Table, staged)
+	return result, lake.Wrap("append to "+in.command.Table.String(), err)
+}
+
+func (a *appended) orZero() appended {
+	if a == nil {
+		return appended{}
+	}
+	return *a
+}
+
+// stage looks the operation up and, when it is new, decodes its rows and
+// stages them. done is set when there is nothing to commit.
+func (s *Server) stage(ctx context.Context, tenant string, in *payload) (staged *stagedAppend, done *appended, err error) {
+	op := catalog.Operation{Tenant: tenant, ID: in.command.Operation, Digest: in.digest}
+	table, err := s.catalog.Get(ctx, in.command.Table)
+	if err != nil {
+		return nil, nil, err
+	}
+	record, found, err := s.catalog.Replay(ctx, table, op)
+	if err != nil {
+		return nil, nil, err
+	}
+	if found {
+		result, err := s.replayed(ctx, table, record)
+		return nil, &result, err
+	}
+	data, err := s.stageRows(ctx, table, in)
+	if err != nil {
+		return nil, nil, err
+	}
+	op.Rows = data.Rows()
+	return &stagedAppend{incarnation: table.Snapshot.Incarnation, operation: op, data: data}, nil, nil
+}
+
+func (s *Server) stageRows(ctx context.Context, table catalog.Table, in *payload) (engine.Data, error) {
+	defer s.metrics.since("stage", time.Now())
+	schema, err := s.schemas.of(table)
+	if err != nil {
+		return nil, err
+	}
+	batches, err := decode(in.messages, schema)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := array.NewRecordReader(schema, batches)
+	if err != nil {
+		return nil, lake.Errorf(lake.Invalid, "append: %w", err)
+	}
+	defer rows.Release()
+	return s.opts.Engine.StageData(ctx, table.Snapshot.Location, schema, rows)
+}
+
+// replayed is the answer for an operation that is in the table already. The
+// version it became is published, unless it is the current one and its
+// committer was cut off.
+func (s *Server) replayed(ctx context.Context, table catalog.Table, r catalog.OperationRecord) (appended, error) {
+	if r.Version == table.Snapshot.Version {
+		if err := s.publish(ctx, table.Snapshot); err != nil {
+			return appended{}, err
+		}
+	}
+	return appended{incarnation: r.Incarnation, version: r.Version, rows: r.Rows, replayed: true}, nil
+}

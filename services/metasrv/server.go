@@ -1,0 +1,221 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package metasrv
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+
+	flightpb "github.com/apache/arrow-go/v18/arrow/flight/gen/flight"
+	"google.golang.org/grpc"
+
+	"github.com/lakeplane/lake/api/lakepb"
+	"github.com/lakeplane/lake/catalog"
+	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/services/access"
+	"github.com/lakeplane/lake/services/internal/rpc"
+)
+
+// Server is one member of the metadata group. It answers reads always and
+// takes writes while it leads. It is safe for concurrent use.
+type Server struct {
+	lakepb.UnimplementedCatalogServer
+	lakepb.UnimplementedProceduresServer
+
+	opts      Options
+	catalog   *catalog.Catalog
+	election  *catalog.Election
+	leader    leader
+	admission *admission
+	inflight  inflight
+	commits   *committers
+	schemas   schemaCache
+	published publishedVersions
+	metrics   *metrics
+
+	// work is the context of what no longer depends on a client: appends with
+	// a verified payload, and started procedures.
+	work     context.Context
+	stopWork context.CancelFunc
+	working  sync.WaitGroup
+	closing  closing
+}
+
+var (
+	_ lakepb.CatalogServer    = (*Server)(nil)
+	_ lakepb.ProceduresServer = (*Server)(nil)
+)
+
+// New returns a server. It does no I/O. Mistakes in the options are reported
+// together, as lake.Invalid.
+func New(opts Options) (*Server, error) {
+	opts, err := opts.normalize()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{opts: opts, catalog: opts.Catalog}
+	if s.election, err = catalog.NewElection(opts.Store, opts.Election); err != nil {
+		return nil, err
+	}
+	if s.metrics, err = newMetrics(opts.Metrics, s); err != nil {
+		return nil, lake.Errorf(lake.Invalid, "metasrv: metrics: %w", err)
+	}
+	s.work, s.stopWork = context.WithCancel(context.Background())
+	s.leader = leader{election: s.election, catalog: s.catalog}
+	s.admission = newAdmission(opts.Append, s.metrics)
+	s.commits = newCommitters(s)
+	return s, nil
+}
+
+// Register adds the server's services: Catalog, Procedures, and Flight for
+// appends.
+func (s *Server) Register(r grpc.ServiceRegistrar) {
+	lakepb.RegisterCatalogServer(r, s)
+	lakepb.RegisterProceduresServer(r, s)
+	flightpb.RegisterFlightServiceServer(r, &flightService{server: s})
+}
+
+// Ready reports whether the server is of use: it leads, or knows who does.
+func (s *Server) Ready() bool {
+	if _, err := s.election.Fence(); err == nil {
+		return true
+	}
+	_, known := s.election.Leader()
+	return known
+}
+
+// Leading reports whether the server takes writes now.
+func (s *Server) Leading() bool {
+	_, err := s.election.Fence()
+	return err == nil
+}
+
+// Run takes part in the election until ctx ends. Then it takes no more writes,
+// waits for those under way, for [Options.Grace] at most, and resigns. Call it
+// once; nothing is written unless it runs.
+func (s *Server) Run(ctx context.Context) error {
+	electing, resign := context.WithCancel(context.WithoutCancel(ctx))
+	resigned := make(chan struct{})
+	go func() {
+		defer close(resigned)
+		s.election.Run(electing)
+	}()
+	<-ctx.Done()
+	s.drain()
+	resign()
+	<-resigned
+	return nil
+}
+
+// drain refuses new writes and waits for those under way.
+func (s *Server) drain() {
+	s.closing.close()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.working.Wait()
+	}()
+	timer := time.NewTimer(s.opts.Grace)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+		s.opts.Logger.Warn("metasrv: appends still under way at the end of the grace period are cut off")
+	}
+	s.stopWork()
+	<-done
+}
+
+// ListenOptions say how [Server.Serve] listens; the binary fills them in.
+type ListenOptions = rpc.Options
+
+// Serve runs the server on a listener until ctx ends: the gRPC server with
+// health, and [Server.Run]. It closes the listener. A listener that others can
+// reach without TLS and authentication is refused.
+func (s *Server) Serve(ctx context.Context, lis net.Listener, opts ListenOptions) error {
+	orDefault(&opts.Name, "meta")
+	orDefault(&opts.Logger, s.opts.Logger)
+	if opts.Metrics == nil {
+		opts.Metrics = s.opts.Metrics
+	}
+	if err := rpc.CheckListener(lis.Addr(), opts); err != nil {
+		_ = lis.Close()
+		return err
+	}
+	server := rpc.NewServer(opts)
+	s.Register(server)
+	health := rpc.RegisterHealth(server, lakepb.Catalog_ServiceDesc.ServiceName)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	served := make(chan error, 1)
+	go func() {
+		defer cancel() // a broken listener ends the rest
+		served <- server.Serve(lis)
+	}()
+	var watching sync.WaitGroup
+	watching.Go(func() { s.watchReadiness(ctx, health) })
+	err := s.Run(ctx)
+	watching.Wait()
+	grace, done := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Grace)
+	defer done()
+	rpc.Stop(grace, server)
+	if e := <-served; e != nil {
+		err = e
+	}
+	return err
+}
+
+// watchReadiness keeps the health of the Catalog service current, and ends all
+// of it with ctx, before the server drains.
+func (s *Server) watchReadiness(ctx context.Context, health *rpc.Health) {
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		health.Set(lakepb.Catalog_ServiceDesc.ServiceName, s.Ready())
+		select {
+		case <-ctx.Done():
+			health.Drain()
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// closing says that a server takes no more writes, and counts those it took.
+type closing struct {
+	mu     sync.Mutex
+	closed bool
+}
+
+func (c *closing) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+}
+
+// begin counts one piece of work in, or fails with lake.Unavailable when the
+// server is stopping. The caller counts it out with working.Done.
+func (s *Server) begin() error {
+	s.closing.mu.Lock()
+	defer s.closing.mu.Unlock()
+	if s.closing.closed {
+		return lake.Errorf(lake.Unavailable, "the server is stopping")
+	}
+	s.working.Add(1)
+	return nil
+}
+
+// caller returns the principal of a call.
+func caller(ctx context.Context) (access.Principal, error) {
+	p, ok := access.From(ctx)
+	if !ok {
+		return access.Principal{}, lake.Errorf(lake.Unauthenticated, "the call carries no principal")
+	}
+	return p, nil
+}
+
+// noTable is the answer for a table that does not exist, and for one that the
+// caller may not know of.
+func noTable(name lake.TableName) error { return lake.Errorf(lake.NotFound, "no table %s", name) }
