@@ -61,7 +61,7 @@ var drivers = map[string][]string{
 	"github.com/cockroachdb/pebble":          {"./metastore/pebble"},
 	"github.com/jackc/pgx":                   {"./metastore/postgres", "./internal/pgtest"},
 	"github.com/aws/aws-sdk-go-v2":           {"./metastore/dynamodb", "./objstore/s3", "./sdk"},
-	"github.com/duckdb/duckdb-go-bindings":   {"./services/query/engine/duck"},
+	"github.com/duckdb/duckdb-go-bindings":   {"./services/query/engine/duck", "./test/bench"},
 	"go.temporal.io":                         {"./workflows", "./activities", "./worker", "./internal/devtemporal", "./cmd"},
 	"github.com/spf13/cobra":                 {"./cmd"},
 	"github.com/prometheus/client_golang":    {"./services", "./worker", "./activities", "./cmd"},

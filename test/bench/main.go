@@ -1,0 +1,70 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+// Command bench measures a real `lake dev` against peers in the same run and
+// prints a table for docs/performance.md. Machines are noisy, so it reports
+// CPU time beside wall time, medians with their spread, and ratios.
+//
+//	go run ./test/bench [-lake bin/lake] [-rows 5000000] [-json out.json]
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+)
+
+type config struct {
+	lake   string
+	rows   int
+	rounds int
+	json   string
+}
+
+func main() {
+	var c config
+	flag.StringVar(&c.lake, "lake", "bin/lake", "the lake binary")
+	flag.IntVar(&c.rows, "rows", 5_000_000, "rows of the scanned table")
+	flag.IntVar(&c.rounds, "rounds", 5, "repetitions of each query")
+	flag.StringVar(&c.json, "json", "", "write the figures to this file as well")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, c); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, c config) error {
+	work, err := os.MkdirTemp("", "lake-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	server, err := startServer(ctx, c.lake, work)
+	if err != nil {
+		return err
+	}
+	defer server.stop()
+
+	var all []figure
+	for _, suite := range []func(context.Context, *lakeServer, config, string) ([]figure, error){scans, appends, latencies} {
+		figures, err := suite(ctx, server, c, work)
+		if err != nil {
+			return err
+		}
+		show(figures)
+		all = append(all, figures...)
+	}
+	if c.json == "" {
+		return nil
+	}
+	data, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(c.json, data, 0o644)
+}

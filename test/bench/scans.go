@@ -1,0 +1,91 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/test/tpch"
+)
+
+// scanned are queries over the line items; %s is the table.
+var scanned = []struct{ name, sql string }{
+	{"sum of one column", "SELECT sum(l_orderkey) FROM %s"},
+	{"filtered aggregate (TPC-H Q6)", "SELECT sum(l_extendedprice * l_discount) FROM %s WHERE l_shipdate >= DATE '1994-01-01' AND l_shipdate < DATE '1995-01-01' AND l_discount BETWEEN 0.05 AND 0.07 AND l_quantity < 24"},
+	{"group-by (TPC-H Q1)", "SELECT l_returnflag, l_linestatus, sum(l_quantity), sum(l_extendedprice), avg(l_discount), count(*) FROM %s WHERE l_shipdate <= DATE '1998-09-02' GROUP BY ALL ORDER BY ALL"},
+	{"top 10", "SELECT l_orderkey, l_extendedprice FROM %s ORDER BY l_extendedprice DESC LIMIT 10"},
+	{"count distinct strings", "SELECT count(DISTINCT l_comment) FROM %s"},
+}
+
+// scans compares whole queries through Flight SQL with DuckDB's own table and
+// with its Parquet reader, all over the same rows.
+func scans(ctx context.Context, s *lakeServer, c config, work string) ([]figure, error) {
+	table := lake.TableName{Namespace: "bench", Name: "lineitem"}
+	if err := load(ctx, s, table, c.rows); err != nil {
+		return nil, err
+	}
+	file := filepath.Join(work, "lineitem.parquet")
+	if err := tpch.WriteParquet(file, c.rows, 1); err != nil {
+		return nil, err
+	}
+	duck, err := openPeer()
+	if err != nil {
+		return nil, err
+	}
+	defer duck.close()
+	parquet := "read_parquet('" + file + "')"
+	if err := duck.run("CREATE TABLE lineitem AS SELECT * FROM " + parquet); err != nil {
+		return nil, err
+	}
+	suite := fmt.Sprintf("scan of %d rows", c.rows)
+	var all []figure
+	for _, q := range scanned {
+		for _, who := range []struct {
+			name   string
+			others []int
+			run    func() error
+		}{
+			{"Lake, Flight SQL", s.pids(), func() error { return s.drain(ctx, fmt.Sprintf(q.sql, table)) }},
+			{"DuckDB table", nil, func() error { return duck.run(fmt.Sprintf(q.sql, "lineitem")) }},
+			{"DuckDB read_parquet", nil, func() error { return duck.run(fmt.Sprintf(q.sql, parquet)) }},
+		} {
+			figures, err := repeat(suite, q.name, who.name, c.rounds, who.others, who.run)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, figures...)
+		}
+	}
+	return all, nil
+}
+
+// load appends generated rows with a few appends in flight.
+func load(ctx context.Context, s *lakeServer, table lake.TableName, rows int) error {
+	if _, err := s.client.CreateTable(ctx, table, tpch.LineItem); err != nil {
+		return err
+	}
+	began := time.Now()
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(4)
+	err := tpch.LineItems(rows, lake.MaxAppendRows, 1, func(b arrow.RecordBatch) error {
+		b.Retain()
+		g.Go(func() error {
+			defer b.Release()
+			_, err := s.client.Append(ctx, table, b)
+			return err
+		})
+		return ctx.Err()
+	})
+	if waited := g.Wait(); waited != nil {
+		err = waited
+	}
+	fmt.Printf("loaded %d rows in %s\n", rows, time.Since(began).Round(time.Millisecond))
+	return err
+}
