@@ -183,6 +183,25 @@ func readOwn(t testing.TB, dir string) (*arrow.Schema, []arrow.Array) {
 	return s, columns(t, s, batches)
 }
 
+// seen counts the encodings of the files read by version.
+var seen = map[string]map[string]int{}
+
+func see(r *file.Reader) error {
+	m, err := r.Encodings()
+	if err != nil {
+		return err
+	}
+	major, minor := r.Version()
+	version := fmt.Sprintf("%d.%d", major, minor)
+	if seen[version] == nil {
+		seen[version] = map[string]int{}
+	}
+	for k, n := range m {
+		seen[version][k] += n
+	}
+	return nil
+}
+
 func scanDataset(dir string) (*arrow.Schema, []arrow.RecordBatch, error) {
 	m, err := ReadManifest(dir)
 	if err != nil {
@@ -205,6 +224,9 @@ func scanDataset(dir string) (*arrow.Schema, []arrow.RecordBatch, error) {
 		}
 		if r.Rows() != fr.GetPhysicalRows() {
 			return nil, nil, fmt.Errorf("%d rows, the manifest has %d", r.Rows(), fr.GetPhysicalRows())
+		}
+		if err := see(r); err != nil {
+			return nil, nil, err
 		}
 		for rec, err := range r.Scan(context.Background(), file.ScanOptions{BatchRows: 1000}) {
 			if err != nil {
@@ -279,7 +301,7 @@ func TestStockReadsWhatLakeWrites(t *testing.T) {
 
 func TestLakeReadsWhatStockWrites(t *testing.T) {
 	stock := startStock(t)
-	for _, version := range []string{"2.1"} {
+	for _, version := range []string{"2.1", "2.2"} {
 		for seed := range seeds() {
 			t.Run(fmt.Sprintf("%s/%d", version, seed), func(t *testing.T) {
 				dir := t.TempDir()
@@ -293,5 +315,8 @@ func TestLakeReadsWhatStockWrites(t *testing.T) {
 				compare(t, gotSchema, got, s, columns(t, s, batches))
 			})
 		}
+	}
+	for version, m := range seen {
+		t.Logf("encodings seen in %s: %v", version, m)
 	}
 }
