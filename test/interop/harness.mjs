@@ -5,7 +5,8 @@
 // Tables travel as Arrow IPC files, since JSON would lose types.
 //
 //   {"op":"write","dir":D,"table":T,"ipc":F,"version":"2.1"}   create a table
-//   {"op":"read","dir":D,"table":T,"ipc":F,"columns":[…]}      all rows to F
+//   {"op":"read","dir":D,"table":T,"ipc":F,"columns":[…],"at":V}
+//                                      all rows to F, of version V or the newest
 //   {"op":"take","dir":D,"table":T,"ipc":F,"offsets":[…]}      rows to F
 //   {"op":"bench","dir":D,"table":T,"columns":[…],"rounds":N}  time reads
 //   {"op":"benchwrite","dir":D,"ipc":F,"version":V,"rounds":N} time writes
@@ -41,8 +42,9 @@ function save(result, ipc) {
   return { rows: result.numRows };
 }
 
-async function read({ dir, table, ipc, columns }) {
+async function read({ dir, table, ipc, columns, at }) {
   const t = await open(dir, table);
+  if (at) await t.checkout(at);
   let q = t.query();
   if (columns) q = q.select(columns);
   return save(await q.toArrow(), ipc);
