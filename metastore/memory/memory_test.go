@@ -35,3 +35,7 @@ func TestTokensAreForgottenAfterTheWindow(t *testing.T) {
 	now = now.Add(time.Nanosecond)
 	require.ErrorAs(t, s.Commit(t.Context(), create), new(*metastore.ConflictError), "after it")
 }
+
+func TestHistories(t *testing.T) {
+	metastoretest.RunHistories(t, open, metastoretest.Histories{})
+}

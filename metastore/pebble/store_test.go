@@ -24,3 +24,7 @@ func openTemp(tb testing.TB) metastore.Store {
 }
 
 func TestConformance(t *testing.T) { metastoretest.Run(t, openTemp) }
+
+func TestHistories(t *testing.T) {
+	metastoretest.RunHistories(t, openTemp, metastoretest.Histories{})
+}
