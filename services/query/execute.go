@@ -7,6 +7,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/flight"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"golang.org/x/sync/errgroup"
@@ -17,6 +18,7 @@ import (
 	"github.com/lakeplane/lake/services/access"
 	"github.com/lakeplane/lake/services/query/datasets"
 	sqlengine "github.com/lakeplane/lake/services/query/engine"
+	"github.com/lakeplane/lake/services/query/gate"
 	"github.com/lakeplane/lake/services/query/ticket"
 )
 
@@ -49,15 +51,15 @@ func (s *Server) execute(ctx context.Context, p access.Principal, handle []byte,
 	defer done()
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
-	err = s.stream(ctx, claims, out)
+	err = s.stream(ctx, p, claims, out)
 	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(cause, context.Canceled) {
 		return cause // cancelled on purpose, or too long: say that
 	}
 	return err
 }
 
-// stream runs the claims' statement over exactly the pinned snapshots.
-func (s *Server) stream(ctx context.Context, claims *ticket.Claims, out flight.DataStreamWriter) error {
+// stream answers the claims' statement.
+func (s *Server) stream(ctx context.Context, p access.Principal, claims *ticket.Claims, out flight.DataStreamWriter) error {
 	stmt, err := s.gate.Check(ctx, claims.SQL)
 	if err != nil {
 		return err
@@ -66,6 +68,20 @@ func (s *Server) stream(ctx context.Context, claims *ticket.Claims, out flight.D
 	if err != nil {
 		return lake.Errorf(lake.Corrupt, "the ticket's schema: %w", err)
 	}
+	w := newBatchWriter(out, schema)
+	if stmt.Kind == gate.ShowTables {
+		err = s.showTables(ctx, p, w.Write)
+	} else {
+		err = s.overPins(ctx, p, claims, stmt, w.Write)
+	}
+	if err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+// overPins runs a statement over exactly the snapshots its ticket pins.
+func (s *Server) overPins(ctx context.Context, p access.Principal, claims *ticket.Claims, stmt gate.Parsed, emit func(arrow.RecordBatch) error) error {
 	handles, err := s.openPins(ctx, claims.Snapshots)
 	defer func() {
 		for _, h := range handles {
@@ -77,13 +93,13 @@ func (s *Server) stream(ctx context.Context, claims *ticket.Claims, out flight.D
 	if err != nil {
 		return err
 	}
-	req := sqlengine.Request{SQL: claims.SQL, Tables: map[sqlengine.Name]sqlengine.Table{}}
-	for _, ref := range stmt.References {
-		i, ok := pinFor(ref, claims.Snapshots)
-		if !ok {
-			return lake.Errorf(lake.Precondition, "the ticket does not pin table %s.%s: plan the statement again", ref.Namespace, ref.Table)
-		}
-		req.Tables[ref] = handles[i].Dataset
+	req := sqlengine.Request{SQL: selectOf(claims.SQL, stmt)}
+	refs := namesOf(stmt.References)
+	if req.Tables, err = s.tables(ctx, p, refs, claims.Snapshots, handles); err != nil {
+		return err
+	}
+	if anyVirtual(refs) {
+		req.SQL = renameInformationSchema(req.SQL)
 	}
 	if req.Params, err = decodeParams(claims.Parameters); err != nil {
 		return err
@@ -91,11 +107,35 @@ func (s *Server) stream(ctx context.Context, claims *ticket.Claims, out flight.D
 	if req.Params != nil {
 		defer req.Params.Release()
 	}
-	w := newBatchWriter(out, schema)
-	if err := s.sql.Execute(ctx, req, w.Write); err != nil {
-		return err
+	switch stmt.Kind {
+	case gate.Describe:
+		return s.describe(ctx, req, emit)
+	case gate.Explain:
+		return s.explain(ctx, req, emit)
 	}
-	return w.Close()
+	return s.sql.Execute(ctx, req, emit)
+}
+
+// tables gives each reference its open snapshot, or the view of the directory
+// it names.
+func (s *Server) tables(ctx context.Context, p access.Principal, refs []sqlengine.Name, pins []ticket.Pin, handles []*datasets.Handle) (map[sqlengine.Name]sqlengine.Table, error) {
+	out := make(map[sqlengine.Name]sqlengine.Table, len(refs))
+	for _, ref := range refs {
+		if virtualSchema(ref) != nil {
+			view, err := s.virtual(ctx, p, ref)
+			if err != nil {
+				return nil, err
+			}
+			out[engineName(ref)] = view
+			continue
+		}
+		i, ok := pinFor(ref, pins)
+		if !ok {
+			return nil, lake.Errorf(lake.Precondition, "the ticket does not pin table %s.%s: plan the statement again", ref.Namespace, ref.Table)
+		}
+		out[ref] = handles[i].Dataset
+	}
+	return out, nil
 }
 
 // openPins opens the snapshots at once. The handles of a failed call must be

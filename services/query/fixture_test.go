@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -29,8 +28,8 @@ import (
 	"github.com/lakeplane/lake/services/access"
 	"github.com/lakeplane/lake/services/internal/rpc"
 	"github.com/lakeplane/lake/services/query"
-	sqlengine "github.com/lakeplane/lake/services/query/engine"
 	"github.com/lakeplane/lake/services/query/engine/duck"
+	"github.com/lakeplane/lake/services/query/gate"
 )
 
 var sharedSQL *duck.Engine
@@ -115,7 +114,7 @@ func (l *lakeUnderTest) replica(tune ...func(*query.Options)) *replica {
 	conn, err := grpc.NewClient(l.metaAddr, dialInsecure("service")...)
 	require.NoError(l.t, err)
 	l.t.Cleanup(func() { _ = conn.Close() })
-	opts := query.Options{Authority: conn, Storage: l.authority.engine, SQL: sharedSQL, Gate: testGate{}, Version: "1.2.3", Log: slog.New(slog.DiscardHandler)}
+	opts := query.Options{Authority: conn, Storage: l.authority.engine, SQL: sharedSQL, Gate: gate.New(sharedSQL, gate.DefaultLimits()), Version: "1.2.3", Log: slog.New(slog.DiscardHandler)}
 	for _, f := range tune {
 		f(&opts)
 	}
@@ -231,45 +230,4 @@ func mustRun(t testing.TB, c *flightsql.Client, sql string) *result {
 
 func withHeader(ctx context.Context, key, value string) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, key, value)
-}
-
-// testGate finds references by FROM and JOIN, enough for the statements of
-// these tests that are not about the gate.
-type testGate struct{}
-
-var (
-	references = regexp.MustCompile(`(?i)\b(?:from|join)\s+((?:"[^"]+"|[\w-]+)(?:\.(?:"[^"]+"|[\w-]+)){0,2})`)
-	selecting  = regexp.MustCompile(`(?is)^\s*(?:select|with)\b`)
-)
-
-func (testGate) Check(_ context.Context, sql string) (query.Statement, error) {
-	if !selecting.MatchString(sql) {
-		return query.Statement{}, lake.Errorf(lake.Invalid, "only SELECT statements are allowed")
-	}
-	var s query.Statement
-	for _, m := range references.FindAllStringSubmatch(sql, -1) {
-		if strings.HasPrefix(strings.ToLower(m[1]), "range") {
-			continue
-		}
-		var n sqlengine.Name
-		parts := splitName(m[1])
-		n.Table = parts[len(parts)-1]
-		if len(parts) > 1 {
-			n.Namespace = parts[len(parts)-2]
-		}
-		if len(parts) > 2 {
-			n.Catalog = parts[0]
-		}
-		s.References = append(s.References, n)
-	}
-	s.Parameters = strings.Count(sql, "?")
-	return s, nil
-}
-
-func splitName(s string) []string {
-	var parts []string
-	for _, m := range regexp.MustCompile(`"([^"]+)"|([\w-]+)`).FindAllStringSubmatch(s, -1) {
-		parts = append(parts, m[1]+m[2])
-	}
-	return parts
 }

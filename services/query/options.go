@@ -16,6 +16,7 @@ import (
 	"github.com/lakeplane/lake/services/query/datasets"
 	"github.com/lakeplane/lake/services/query/directory"
 	sqlengine "github.com/lakeplane/lake/services/query/engine"
+	"github.com/lakeplane/lake/services/query/gate"
 	"github.com/lakeplane/lake/services/query/registration"
 	"github.com/lakeplane/lake/services/query/ticket"
 )
@@ -33,19 +34,10 @@ const (
 	PreparedTTL = 24 * time.Hour
 )
 
-// Statement is what the gate found in a text it let through.
-type Statement struct {
-	// References are the table references that the engine must be given,
-	// as the statement spells them.
-	References []sqlengine.Name
-	// Parameters is the number of placeholders.
-	Parameters int
-}
-
-// Gate decides which SQL texts may reach the engine. A refusal is
-// lake.Invalid and says what was refused and where.
+// Gate decides which SQL texts may reach the engine; a *gate.Gate is one. A
+// refusal is lake.Invalid and says what was refused and where.
 type Gate interface {
-	Check(ctx context.Context, sql string) (Statement, error)
+	Check(ctx context.Context, sql string) (gate.Parsed, error)
 }
 
 // Options configures a [Server]. Fields marked required have no default.

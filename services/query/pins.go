@@ -13,6 +13,7 @@ import (
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/services/access"
 	sqlengine "github.com/lakeplane/lake/services/query/engine"
+	"github.com/lakeplane/lake/services/query/gate"
 	"github.com/lakeplane/lake/services/query/registration"
 	"github.com/lakeplane/lake/services/query/ticket"
 )
@@ -48,16 +49,22 @@ func (s *Server) resolve(ctx context.Context, p access.Principal, refs []sqlengi
 	if err != nil {
 		return nil, err
 	}
-	names := make([]lake.TableName, len(refs))
-	for i, ref := range refs {
-		if names[i], err = tableOf(ref); err != nil {
+	var stored []sqlengine.Name
+	var names []lake.TableName
+	for _, ref := range refs {
+		name, err := tableOf(ref)
+		if err != nil {
 			return nil, err
 		}
-		if !p.May(names[i].Namespace) {
-			return nil, missing(names[i])
+		if virtualSchema(ref) != nil {
+			continue
 		}
+		if !p.May(name.Namespace) || inInformationSchema(ref) {
+			return nil, missing(name)
+		}
+		stored, names = append(stored, ref), append(names, name)
 	}
-	found := make([]registration.Registration, len(refs))
+	found := make([]registration.Registration, len(stored))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(resolveAtOnce)
 	for i, name := range names {
@@ -69,11 +76,20 @@ func (s *Server) resolve(ctx context.Context, p access.Principal, refs []sqlengi
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	out := make(map[sqlengine.Name]registration.Registration, len(refs))
-	for i, ref := range refs {
+	out := make(map[sqlengine.Name]registration.Registration, len(stored))
+	for i, ref := range stored {
 		out[ref] = found[i]
 	}
 	return out, nil
+}
+
+// namesOf spells the gate's references as the engine wants them.
+func namesOf(refs []gate.Ref) []sqlengine.Name {
+	out := make([]sqlengine.Name, len(refs))
+	for i, r := range refs {
+		out[i] = sqlengine.Name{Catalog: r.Catalog, Namespace: r.Schema, Table: r.Table}
+	}
+	return out
 }
 
 // lookup resolves one name: as it is spelled or, like SQL, in the one other
@@ -104,8 +120,8 @@ func pinsOf(refs []sqlengine.Name, resolved map[sqlengine.Name]registration.Regi
 	var pins []ticket.Pin
 	seen := map[lake.TableName]bool{}
 	for _, ref := range refs {
-		reg := resolved[ref]
-		if !seen[reg.Name] {
+		reg, ok := resolved[ref]
+		if ok && !seen[reg.Name] {
 			seen[reg.Name] = true
 			pins = append(pins, ticket.Pin{Name: reg.Name, Snapshot: reg.Snapshot})
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/services/access"
 	sqlengine "github.com/lakeplane/lake/services/query/engine"
+	"github.com/lakeplane/lake/services/query/gate"
 	"github.com/lakeplane/lake/services/query/ticket"
 )
 
@@ -43,14 +44,47 @@ func (s *Server) plan(ctx context.Context, p access.Principal, sql string, param
 	if err != nil {
 		return nil, err
 	}
-	resolved, err := s.resolve(ctx, p, stmt.References)
+	if stmt.Kind == gate.ShowTables {
+		return &plan{schema: showTablesSchema}, nil
+	}
+	out, err := s.bindStatement(ctx, p, selectOf(sql, stmt), stmt, params)
 	if err != nil {
 		return nil, err
 	}
-	out := &plan{pins: pinsOf(stmt.References, resolved)}
-	req := sqlengine.Request{SQL: sql, Tables: make(map[sqlengine.Name]sqlengine.Table, len(resolved))}
-	for ref, reg := range resolved {
-		req.Tables[ref] = planned{reg.Schema}
+	switch stmt.Kind {
+	case gate.Describe:
+		out.schema = describeSchema
+	case gate.Explain:
+		out.schema = explainSchema
+	}
+	return out, nil
+}
+
+// selectOf is the SELECT that a statement is or asks about.
+func selectOf(sql string, stmt gate.Parsed) string {
+	if stmt.Kind == gate.Select {
+		return sql
+	}
+	return stmt.Body
+}
+
+// bindStatement resolves the references of a query and binds it.
+func (s *Server) bindStatement(ctx context.Context, p access.Principal, sql string, stmt gate.Parsed, params []byte) (*plan, error) {
+	refs := namesOf(stmt.References)
+	resolved, err := s.resolve(ctx, p, refs)
+	if err != nil {
+		return nil, err
+	}
+	req := sqlengine.Request{SQL: sql, Tables: make(map[sqlengine.Name]sqlengine.Table, len(refs))}
+	for _, ref := range refs {
+		if schema := virtualSchema(ref); schema != nil {
+			req.Tables[engineName(ref)] = planned{schema}
+		} else {
+			req.Tables[ref] = planned{resolved[ref].Schema}
+		}
+	}
+	if anyVirtual(refs) {
+		req.SQL = renameInformationSchema(sql)
 	}
 	if req.Params, err = decodeParams(params); err != nil {
 		return nil, err
@@ -62,8 +96,7 @@ func (s *Server) plan(ctx context.Context, p access.Principal, sql string, param
 	if err != nil {
 		return nil, err
 	}
-	out.schema, out.parameters = bound.Schema, bound.Parameters
-	return out, nil
+	return &plan{pins: pinsOf(refs, resolved), schema: bound.Schema, parameters: bound.Parameters}, nil
 }
 
 // enter takes a permit; see [admission.Gate.Enter].

@@ -54,7 +54,7 @@ func TestAReferenceMustNameAVisibleTable(t *testing.T) {
 		{"bob-token", "SELECT * FROM secret.notes", codes.NotFound, "table secret.notes does not exist"},
 		{"bob-token", "SELECT * FROM secret.nothing", codes.NotFound, "table secret.nothing does not exist"},
 		{"ann-token", "SELECT missing FROM lab.notes", codes.InvalidArgument, "missing"},
-		{"ann-token", "DROP TABLE lab.notes", codes.InvalidArgument, "only SELECT"},
+		{"ann-token", "DROP TABLE lab.notes", codes.InvalidArgument, "DROP is not allowed"},
 		{"", "SELECT * FROM lab.notes", codes.Unauthenticated, "unknown token"},
 	} {
 		_, err := run(t, r.client(c.token), c.sql)

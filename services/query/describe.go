@@ -1,0 +1,84 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package query
+
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/lakeplane/lake/services/access"
+	sqlengine "github.com/lakeplane/lake/services/query/engine"
+)
+
+func textFields(names ...string) []arrow.Field {
+	out := make([]arrow.Field, len(names))
+	for i, n := range names {
+		out[i] = arrow.Field{Name: n, Type: arrow.BinaryTypes.String, Nullable: true}
+	}
+	return out
+}
+
+// The schemas of statements that the service answers itself.
+var (
+	showTablesSchema = arrow.NewSchema(textFields("namespace", "name"), nil)
+	describeSchema   = arrow.NewSchema(textFields("column_name", "column_type", "null", "key", "default", "extra"), nil)
+	explainSchema    = arrow.NewSchema(textFields("explain_key", "explain_value"), nil)
+)
+
+// showTables lists the tables the caller may see.
+func (s *Server) showTables(ctx context.Context, p access.Principal, emit func(arrow.RecordBatch) error) error {
+	dir, err := s.directory.Current(ctx)
+	if err != nil {
+		return err
+	}
+	found := matching(dir, p, filter(nil), filter(nil))
+	if err := s.tooManyRows("tables", len(found)); err != nil {
+		return err
+	}
+	b := newRowBuilder(showTablesSchema, emit)
+	defer b.Release()
+	for _, e := range found {
+		b.text(0, e.Name.Namespace)
+		b.text(1, e.Name.Name)
+		if err := b.next(); err != nil {
+			return err
+		}
+	}
+	return b.flush()
+}
+
+// describe lists the columns of a query's result.
+func (s *Server) describe(ctx context.Context, req sqlengine.Request, emit func(arrow.RecordBatch) error) error {
+	bound, err := s.sql.Plan(ctx, req)
+	if err != nil {
+		return err
+	}
+	b := newRowBuilder(describeSchema, emit)
+	defer b.Release()
+	for _, f := range bound.Schema.Fields() {
+		b.text(0, f.Name)
+		b.text(1, typeName(f.Type))
+		b.text(2, yesNo(f.Nullable))
+		for i := 3; i < describeSchema.NumFields(); i++ {
+			b.Field(i).AppendNull()
+		}
+		if err := b.next(); err != nil {
+			return err
+		}
+	}
+	return b.flush()
+}
+
+func yesNo(yes bool) string {
+	if yes {
+		return "YES"
+	}
+	return "NO"
+}
+
+// explain passes the engine's plan on, as text.
+func (s *Server) explain(ctx context.Context, req sqlengine.Request, emit func(arrow.RecordBatch) error) error {
+	req.SQL = "EXPLAIN " + req.SQL
+	return s.sql.Execute(ctx, req, emit)
+}
