@@ -1,0 +1,270 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package worker_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/lakeplane/lake/catalog"
+	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/metastore/pebble"
+	"github.com/lakeplane/lake/worker"
+	"github.com/lakeplane/lake/workflows"
+)
+
+func TestADropRunsToItsEndAndIsReadableInTemporal(t *testing.T) {
+	d := deploy(t, memoryStore(t), startTemporal(t, ""))
+	d.work(t, d.options())
+	step := d.dropped(t, "t", 400)
+	neighbour := d.Table(t, lake.TableName{Namespace: "robots", Name: "t2"}, 1, 3)
+	d.start(t, step)
+	d.start(t, step) // a second start changes nothing
+	d.wait(t, 30*time.Second, step)
+	d.RequireGone(t, step)
+	require.NoError(t, d.starter.Wait(t.Context(), step.Ref()))
+
+	status, err := d.starter.Status(t.Context(), step.Ref())
+	require.NoError(t, err)
+	require.Equal(t, workflows.PhaseDone, status.Phase)
+	require.EqualValues(t, 400, status.Counters[workflows.CountObjects])
+	require.EqualValues(t, 3, status.Counters[workflows.CountHistory])
+
+	info, err := d.client.DescribeWorkflowExecution(t.Context(), step.Ref().String(), "")
+	require.NoError(t, err)
+	for name, want := range map[string]string{"LakeProcedure": "drop-table", "LakeNamespace": "robots", "LakeTable": "t", "LakePhase": "done"} {
+		got := info.WorkflowExecutionInfo.SearchAttributes.IndexedFields[name]
+		require.Equal(t, `"`+want+`"`, string(got.GetData()), name)
+	}
+	require.Contains(t, string(info.ExecutionConfig.UserMetadata.Summary.Data), "Drop table robots.t")
+	require.Equal(t, 3, d.ObjectsLeft(t, workflows.DropStep{Namespace: "robots", Name: "t2", Incarnation: neighbour.Snapshot.Incarnation}))
+	capture(t, d.client, "droptable/simple", step.Ref().String())
+	requireSmallHistory(t, d.client, step.Ref().String())
+}
+
+func TestTheUndropWindow(t *testing.T) {
+	d := deploy(t, memoryStore(t), startTemporal(t, ""))
+	opts := d.options()
+	opts.SweepEvery = time.Hour
+	d.work(t, opts)
+	table := d.Table(t, lake.TableName{Namespace: "robots", Name: "kept"}, 2, 5)
+	kept := d.Drop(t, table, time.Now().Add(time.Hour))
+	short := d.Drop(t, d.Table(t, lake.TableName{Namespace: "robots", Name: "short"}, 2, 5), time.Now().Add(2*time.Second))
+	d.start(t, kept)
+	d.start(t, short)
+	require.Eventually(t, func() bool {
+		s, err := d.starter.Status(t.Context(), kept.Ref())
+		return err == nil && s.Phase == workflows.PhaseWaiting && s.WaitingUntil != nil
+	}, 20*time.Second, 20*time.Millisecond)
+	require.True(t, d.Undrop(t, kept))
+	require.NoError(t, d.starter.Recheck(t.Context(), kept.Ref()))
+	d.wait(t, 20*time.Second, kept, short)
+	require.Equal(t, catalog.ProcedureCancelled, d.Procedure(t, kept).State)
+	require.Equal(t, 5, d.ObjectsLeft(t, kept))
+	d.RequireGone(t, short)
+	require.NoError(t, d.starter.Wait(t.Context(), kept.Ref()))
+	require.NoError(t, d.starter.Wait(t.Context(), short.Ref()))
+	capture(t, d.client, "droptable/undropped", kept.Ref().String())
+	capture(t, d.client, "droptable/waited", short.Ref().String())
+}
+
+func TestPauseResumeAndCancel(t *testing.T) {
+	d := deploy(t, memoryStore(t), startTemporal(t, ""))
+	d.objects.delay = 5 * time.Millisecond
+	opts := d.options()
+	opts.Drop.Budget.Items = 50
+	opts.SweepEvery = time.Hour
+	d.work(t, opts)
+	step := d.dropped(t, "t", 600)
+	d.start(t, step)
+	d.middle(t, 20)
+	require.NoError(t, d.starter.Pause(t.Context(), step.Ref()))
+	require.Eventually(t, func() bool {
+		s, err := d.starter.Status(t.Context(), step.Ref())
+		return err == nil && s.Phase == workflows.PhasePaused
+	}, 20*time.Second, 20*time.Millisecond)
+	held := d.objects.deletes.Load()
+	time.Sleep(300 * time.Millisecond) // twice as long as a page takes
+	require.Equal(t, held, d.objects.deletes.Load(), "a paused drop deleted")
+	require.NoError(t, d.starter.Resume(t.Context(), step.Ref()))
+	d.middle(t, held+50)
+
+	require.NoError(t, d.starter.Cancel(t.Context(), step.Ref()))
+	require.ErrorContains(t, d.starter.Wait(t.Context(), step.Ref()), "canceled")
+	capture(t, d.client, "droptable/cancelled", step.Ref().String())
+	require.NotZero(t, d.ObjectsLeft(t, step))
+	require.NotEmpty(t, d.Keys(t, "drop/"), "cancelling ended the intent")
+
+	// What a sweep does: start it again, and it goes on where it was.
+	d.start(t, step)
+	d.wait(t, 30*time.Second, step)
+	d.RequireGone(t, step)
+	require.EqualValues(t, 600, d.Procedure(t, step).Counters[workflows.CountObjects])
+}
+
+// TestTheSweepStartsWhatNobodyStarted loses the start of some drops and
+// terminates others half-way.
+func TestTheSweepStartsWhatNobodyStarted(t *testing.T) {
+	d := deploy(t, memoryStore(t), startTemporal(t, ""))
+	d.objects.delay = 2 * time.Millisecond
+	var steps []workflows.DropStep
+	for i := range 5 {
+		steps = append(steps, d.dropped(t, fmt.Sprintf("t%d", i), 120))
+	}
+	opts := d.options()
+	opts.SweepEvery = time.Hour
+	stop := d.work(t, opts)
+	d.start(t, steps[0])
+	d.start(t, steps[1])
+	d.middle(t, 40)
+	for _, step := range steps[:2] {
+		_ = d.client.TerminateWorkflow(t.Context(), step.Ref().String(), "", "test") // or it has just ended
+	}
+	stop()
+	d.work(t, d.options()) // with a sweep every second
+	d.wait(t, 60*time.Second, steps...)
+	for _, step := range steps {
+		d.RequireGone(t, step)
+	}
+	requireSweepRan(t, d)
+}
+
+func requireSweepRan(t *testing.T, d *deployment) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		page, err := d.client.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{
+			Query: "LakeProcedure = 'procedure-sweep' AND ExecutionStatus = 'Completed'",
+		})
+		if err != nil || len(page.Executions) == 0 {
+			return false
+		}
+		capture(t, d.client, "proceduresweep/simple", page.Executions[0].Execution.WorkflowId)
+		return true
+	}, 20*time.Second, 100*time.Millisecond, "no sweep completed")
+}
+
+func TestWorkersComeAndGo(t *testing.T) {
+	for name, open := range stores {
+		t.Run(name, func(t *testing.T) {
+			d := deploy(t, open(t), startTemporal(t, ""))
+			d.objects.delay = 2 * time.Millisecond
+			step := d.dropped(t, "t", 1000)
+			d.start(t, step)
+			for i := range 3 {
+				stop := d.work(t, d.options())
+				d.middle(t, int64(100*(i+1)))
+				stop()
+				require.NotZero(t, d.ObjectsLeft(t, step), "the test is too slow to have a middle")
+			}
+			d.work(t, d.options())
+			d.wait(t, 60*time.Second, step)
+			d.RequireGone(t, step)
+			require.EqualValues(t, 1000, d.Procedure(t, step).Counters[workflows.CountObjects], "an orderly stop repeats nothing")
+		})
+	}
+}
+
+func TestTheServerDiesAndComesBack(t *testing.T) {
+	for name, open := range stores {
+		t.Run(name, func(t *testing.T) {
+			d := deploy(t, open(t), startTemporal(t, t.TempDir()+"/temporal.db"))
+			d.objects.delay = 3 * time.Millisecond
+			step := d.dropped(t, "t", 1000)
+			second := d.dropped(t, "second", 300)
+			d.work(t, d.options())
+			d.start(t, step)
+			d.start(t, second)
+			for i := range 2 {
+				d.middle(t, int64(200*(i+1)))
+				require.NoError(t, syscall.Kill(d.temporal.PID(), syscall.SIGKILL))
+				require.Eventually(t, func() bool { return d.temporal.Restarts() == i+1 }, 30*time.Second, 10*time.Millisecond)
+			}
+			d.wait(t, 90*time.Second, step, second)
+			d.RequireGone(t, step)
+			d.RequireGone(t, second)
+		})
+	}
+}
+
+// TestTwoWorkersShareTheWork runs two workers, one of which is cut off from
+// Temporal's heartbeats by having none of its own, over many drops.
+func TestTwoWorkersShareTheWork(t *testing.T) {
+	d := deploy(t, memoryStore(t), startTemporal(t, ""))
+	d.objects.delay = time.Millisecond
+	var steps []workflows.DropStep
+	for i := range 12 {
+		steps = append(steps, d.dropped(t, fmt.Sprintf("t%d", i), 60))
+	}
+	d.work(t, d.options())
+	other := d.options()
+	other.Temporal = dial(t, d.temporal)
+	d.work(t, other)
+	for _, step := range steps {
+		d.start(t, step)
+	}
+	d.wait(t, 60*time.Second, steps...)
+	for _, step := range steps {
+		d.RequireGone(t, step)
+		require.EqualValues(t, 60, d.Procedure(t, step).Counters[workflows.CountObjects])
+	}
+}
+
+func TestSchedulesAreCreatedOnceAndKeptUpToDate(t *testing.T) {
+	s := startTemporal(t, "")
+	c := dial(t, s)
+	require.NoError(t, worker.EnsureSchedules(t.Context(), c, time.Hour))
+	handle := c.ScheduleClient().GetHandle(t.Context(), workflows.SweepSchedule)
+	require.NoError(t, worker.EnsureSchedules(t.Context(), c, 2*time.Hour))
+	d, err := handle.Describe(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 2*time.Hour, d.Schedule.Spec.Intervals[0].Every)
+	require.Equal(t, enums.SCHEDULE_OVERLAP_POLICY_SKIP, d.Schedule.Policy.Overlap)
+	require.Equal(t, 10*time.Minute, d.Schedule.Policy.CatchupWindow)
+	require.Equal(t, 12*time.Minute, d.Schedule.Spec.Jitter)
+}
+
+func TestAWorkerWaitsForTemporal(t *testing.T) {
+	d := deploy(t, memoryStore(t), startTemporal(t, ""))
+	require.NoError(t, d.temporal.Stop(5*time.Second))
+	w, err := worker.New(d.options())
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	require.NoError(t, w.Run(ctx))
+	// And a service gets its answer all the same, soon.
+	began := time.Now()
+	step := d.dropped(t, "t", 1)
+	err = d.starter.Start(t.Context(), string(step.Ref().Kind), step.Ref().ID)
+	require.Truef(t, lake.Is(err, lake.Unavailable), "%v", err)
+	require.Less(t, time.Since(began), 2*workflows.StartTimeout)
+}
+
+func TestOptionsReportEveryMistake(t *testing.T) {
+	err := worker.Options{StopGrace: -1}.Validate()
+	for _, want := range []string{"Temporal client", "metastore", "object store", "engine", "negative"} {
+		require.ErrorContains(t, err, want)
+	}
+	_, err = worker.New(worker.Options{})
+	require.Truef(t, lake.Is(err, lake.Invalid), "%v", err)
+	require.True(t, strings.Contains(err.Error(), "no engine"))
+}
+
+// stores are the metastores the crash tests run on.
+var stores = map[string]storeFunc{"memory": memoryStore, "pebble": pebbleStore}
+
+func pebbleStore(t *testing.T) store {
+	s, err := pebble.Open(t.TempDir(), pebble.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
