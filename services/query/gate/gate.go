@@ -1,0 +1,276 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+// Package gate decides which SQL texts may reach the query engine at all. It
+// lets through single read-only statements made of known parts, and tells the
+// caller every table they refer to.
+//
+// The gate works on the syntax tree that the engine's own parser makes, so
+// that the two cannot read a text differently, and it lists what is allowed
+// (node kinds, table references, expressions, functions) instead of what is
+// not: syntax of a later release is refused until someone has looked at it.
+//
+// It must run before a statement is prepared. Planning folds constants, which
+// already executes functions and cannot be interrupted.
+package gate
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/lakeplane/lake/lake"
+)
+
+// Parser turns SQL text into the engine's syntax tree as JSON, in the format
+// of DuckDB's json_serialize_sql, without binding or executing any of it. A
+// syntax error is part of the document.
+type Parser interface {
+	SerializeSQL(ctx context.Context, sql string) ([]byte, error)
+}
+
+// Kind is what a statement asks for.
+type Kind uint8
+
+// The kinds. All but Select are answered by the service itself, from the
+// catalog, and never reach the engine as they are.
+const (
+	// Select is a query: SELECT, WITH, VALUES, TABLE, FROM, PIVOT.
+	Select Kind = iota
+	// Describe asks for the columns of a query or table: [Parsed.Body].
+	Describe
+	// ShowTables asks for the tables of a namespace, or of all.
+	ShowTables
+	// Explain asks for the plan of a query: [Parsed.Body].
+	Explain
+)
+
+// Ref is a reference to a table. Parts the statement left out are empty.
+type Ref struct {
+	Catalog, Schema, Table string
+}
+
+// Parsed is what the gate learned of a statement it lets through.
+type Parsed struct {
+	Kind Kind
+	// References are the distinct tables the statement reads, in the order of
+	// their first mention. Names of common table expressions are not among
+	// them. Letter case is as written.
+	References []Ref
+	// Parameters is the number of distinct placeholders.
+	Parameters int
+	// Body is the query that a Describe or Explain is about, else empty. It has
+	// passed the gate itself.
+	Body string
+}
+
+// Limits bound what one statement may hold. They keep parsing, planning and
+// authorization short; they do not bound execution.
+type Limits struct {
+	// Bytes of text.
+	Bytes int
+	// Nodes of the syntax tree.
+	Nodes int
+	// Depth of expressions and queries inside each other.
+	Depth int
+	// Joins, counting those of a common table expression once for each use.
+	Joins int
+	// LambdaDepth is how deep lambdas may lie inside lambdas.
+	LambdaDepth int
+	// CTEExpansion is how many queries the uses of common table expressions
+	// may expand to.
+	CTEExpansion int
+}
+
+// DefaultLimits are generous for people and for what BI tools write.
+func DefaultLimits() Limits {
+	return Limits{Bytes: lake.MaxSQLBytes, Nodes: 20_000, Depth: 200, Joins: 32, LambdaDepth: 3, CTEExpansion: 64}
+}
+
+// Gate checks statements. It is safe for concurrent use if its parser is.
+type Gate struct {
+	parser Parser
+	limits Limits
+}
+
+// New makes a gate over the engine's parser.
+func New(parser Parser, limits Limits) *Gate { return &Gate{parser: parser, limits: limits} }
+
+// Check lets a statement through or refuses it with lake.Invalid, saying what
+// was wrong, where, and what to do instead. Other kinds of error mean that the
+// parser could not be used.
+func (g *Gate) Check(ctx context.Context, sql string) (Parsed, error) {
+	words, err := g.checkText(sql)
+	if err != nil {
+		return Parsed{}, err
+	}
+	if kind, ok := prefixes[words.first]; ok {
+		return g.checkPrefixed(ctx, kind, words.first, sql[words.rest:])
+	}
+	tree, err := g.parser.SerializeSQL(ctx, sql)
+	if err != nil {
+		return Parsed{}, err
+	}
+	doc, err := g.decode(tree, words)
+	if err != nil {
+		return Parsed{}, err
+	}
+	return g.checkStatement(doc, words)
+}
+
+// prefixes are the words that, before a query, ask about it. The parser would
+// not serialize such a statement, so the query is checked by itself.
+var prefixes = map[string]Kind{"EXPLAIN": Explain, "DESCRIBE": Describe, "DESC": Describe}
+
+// checkPrefixed checks the query that EXPLAIN or DESCRIBE is about.
+func (g *Gate) checkPrefixed(ctx context.Context, kind Kind, word, body string) (Parsed, error) {
+	body = strings.TrimLeft(body, " \t\r\n")
+	words := lex(body)
+	switch {
+	case words.tokens == 0:
+		return Parsed{}, refuse(-1, "%s what? Write a query or a table after it", word)
+	case kind == Explain && (words.first == "ANALYZE" || words.first == "ANALYSE" || strings.HasPrefix(body, "(FORMAT")):
+		return Parsed{}, refuse(-1, "EXPLAIN takes no options here: write EXPLAIN and a SELECT")
+	case prefixes[words.first] != Select || words.first == "SHOW":
+		return Parsed{}, refuse(-1, "%s takes a SELECT or a table, not %s", word, words.first)
+	case kind == Describe && !queryWords[words.first] && !strings.HasPrefix(body, "("):
+		body = "SELECT * FROM " + body
+	}
+	p, err := g.Check(ctx, body)
+	p.Kind, p.Body = kind, body
+	return p, err
+}
+
+// queryWords begin a query.
+var queryWords = map[string]bool{"SELECT": true, "WITH": true, "VALUES": true, "FROM": true, "TABLE": true, "PIVOT": true, "UNPIVOT": true}
+
+// maxTreeBytes bounds the syntax tree. 20,000 nodes are about 5 MB.
+const maxTreeBytes = 32 << 20
+
+// parseTree is the document of json_serialize_sql.
+type parseTree struct {
+	Error      bool             `json:"error"`
+	Type       string           `json:"error_type"`
+	Message    string           `json:"error_message"`
+	Position   string           `json:"position"`
+	Statements []map[string]any `json:"statements"`
+}
+
+func (g *Gate) decode(tree []byte, words lexed) (map[string]any, error) {
+	if len(tree) > maxTreeBytes {
+		return nil, refuse(-1, "the statement is too complex: its syntax tree has %d bytes, at most %d are allowed", len(tree), maxTreeBytes)
+	}
+	var doc parseTree
+	dec := json.NewDecoder(strings.NewReader(string(tree)))
+	dec.UseNumber() // positions and constants exceed a float
+	if err := dec.Decode(&doc); err != nil {
+		if strings.Contains(err.Error(), "exceeded max depth") {
+			return nil, g.tooDeep(-1)
+		}
+		return nil, lake.Errorf(lake.Unknown, "gate: the parser's syntax tree: %w", err)
+	}
+	if doc.Error {
+		return nil, g.parseError(doc, words)
+	}
+	switch len(doc.Statements) {
+	case 0:
+		return nil, refuse(-1, "there is no statement: write one SELECT")
+	case 1:
+		return doc.Statements[0], nil
+	}
+	return nil, refuse(-1, "there are %d statements: send them one at a time", len(doc.Statements))
+}
+
+func (g *Gate) parseError(doc parseTree, words lexed) error {
+	if doc.Type == "not implemented" {
+		return notSelect(words.first)
+	}
+	msg, _, _ := strings.Cut(doc.Message, "\n")
+	if strings.Contains(msg, "Max expression depth") {
+		return g.tooDeep(-1)
+	}
+	return refuse(position(doc.Position), "%s", msg)
+}
+
+func (g *Gate) tooDeep(at int) error {
+	return refuse(at, "the statement nests too deep: at most %d levels are allowed", g.limits.Depth)
+}
+
+// instead says what to do rather than run a statement of that kind.
+var instead = map[string]string{
+	"INSERT": "add rows with bulk ingest (CommandStatementIngest)",
+	"CREATE": "create tables with bulk ingest (CommandStatementIngest) or the lake command",
+	"DROP":   "drop tables with the lake command",
+	"ALTER":  "change tables with the lake command",
+	"COPY":   "read the result with your client and write it there",
+	"EXPORT": "read the result with your client and write it there",
+	"SET":    "give the expression itself: the session has no settings",
+	"CALL":   "use SELECT",
+	"PRAGMA": "use DESCRIBE or SHOW TABLES",
+	"USE":    "name tables as namespace.table",
+	"PIVOT":  "list the values: PIVOT … ON column IN (…)",
+}
+
+func notSelect(word string) error {
+	hint := instead[word]
+	if hint == "" {
+		hint = "statements read: SELECT, WITH, VALUES, DESCRIBE, SHOW TABLES, EXPLAIN"
+	}
+	if word == "" || !isWord(word) {
+		word = "this statement"
+	}
+	return refuse(-1, "%s is not allowed: %s", word, hint)
+}
+
+// refuse makes the gate's error. at is a byte position, or -1.
+func refuse(at int, format string, args ...any) error {
+	err := lake.Errorf(lake.Invalid, format, args...)
+	if at >= 0 {
+		err = lake.Errorf(lake.Invalid, "%s (at byte %d of the statement)", err.Message, at)
+	}
+	return err
+}
+
+// checkText is what can be said before parsing.
+func (g *Gate) checkText(sql string) (lexed, error) {
+	if len(sql) > g.limits.Bytes {
+		return lexed{}, refuse(-1, "the statement has %d bytes: at most %d are allowed", len(sql), g.limits.Bytes)
+	}
+	if i := strings.IndexByte(sql, 0); i >= 0 {
+		return lexed{}, refuse(i, "the statement holds a NUL byte")
+	}
+	if !utf8.ValidString(sql) {
+		return lexed{}, refuse(badUTF8(sql), "the statement is not UTF-8")
+	}
+	words := lex(sql)
+	if most := g.limits.Nodes * tokensPerNode; words.tokens > most {
+		return lexed{}, refuse(-1, "the statement has %d words and signs: at most %d are allowed", words.tokens, most)
+	}
+	if words.junctions > maxJunctions {
+		return lexed{}, refuse(-1, "the statement has %d ANDs and ORs: at most %d are allowed; use IN for long lists", words.junctions, maxJunctions)
+	}
+	if words.unions > maxUnions {
+		return lexed{}, refuse(-1, "the statement has %d UNIONs, EXCEPTs and INTERSECTs: at most %d are allowed", words.unions, maxUnions)
+	}
+	return words, nil
+}
+
+// The parser takes quadratic time over chains of AND and OR, and of UNION: a
+// MiB of ANDs is more than a minute that nothing can interrupt. So many are a
+// fifth of a second.
+const (
+	maxJunctions  = 8_000
+	maxUnions     = 256
+	tokensPerNode = 3
+)
+
+func badUTF8(s string) int {
+	for i, r := range s {
+		if r == utf8.RuneError {
+			if _, size := utf8.DecodeRuneInString(s[i:]); size == 1 {
+				return i
+			}
+		}
+	}
+	return -1
+}
