@@ -115,7 +115,7 @@ func (d *deployment) options() worker.Options {
 		Engines: map[string]drop.Engine{droptest.EngineName: droptest.Engine},
 		Drop: drop.Options{
 			ListPage: 50, Parallel: 4, Budget: lease.Budget{Items: 150, Time: time.Second},
-			Lease: lease.Options{TTL: 4 * time.Second},
+			Lease: lease.Options{TTL: 4 * time.Second}, Settle: time.Nanosecond,
 		},
 		Sweep:      sweep.Options{StartEvery: time.Millisecond},
 		SweepEvery: time.Second, StopGrace: 5 * time.Second, Log: silent,

@@ -82,6 +82,7 @@ func (o Options) Validate() error {
 		}
 	}
 	need(o.Temporal != nil, "Temporal client")
+	need(o.Namespace != "", "Temporal namespace")
 	need(o.Store != nil, "metastore")
 	need(o.Objects != nil, "object store")
 	need(len(o.Engines) > 0, "engine")
@@ -151,9 +152,13 @@ func RegisterWorkflows(r sdk.WorkflowRegistry) {
 	r.RegisterWorkflowWithOptions(proceduresweep.ProcedureSweep, workflow.RegisterOptions{Name: workflows.ProcedureSweepWorkflow})
 }
 
-// Start begins to poll and brings the schedules up to date. It fails when
-// Temporal cannot be reached; Run waits instead.
+// Start begins to poll, after it brought the search attributes and schedules up
+// to date. It fails when Temporal cannot be reached; Run waits instead.
 func (w *Worker) Start(ctx context.Context) error {
+	if err := EnsureAttributes(ctx, w.opts.Temporal, w.opts.Namespace); err != nil {
+		// Who may not list or add them may find them there all the same.
+		w.opts.Log.Warn("search attributes not verified", "error", err)
+	}
 	if err := EnsureSchedules(ctx, w.opts.Temporal, w.opts.SweepEvery); err != nil {
 		return err
 	}
@@ -184,7 +189,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		w.opts.Log.Warn("Temporal cannot be reached; procedures wait", "retry_after", pause, "error", err)
+		w.opts.Log.Warn("worker cannot start; procedures wait", "retry_after", pause, "error", err)
 		select {
 		case <-ctx.Done():
 			return nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/lakeplane/lake/catalog"
@@ -233,6 +234,21 @@ func TestSchedulesAreCreatedOnceAndKeptUpToDate(t *testing.T) {
 	require.Equal(t, 12*time.Minute, d.Schedule.Spec.Jitter)
 }
 
+func TestMissingSearchAttributesAreAdded(t *testing.T) {
+	s := startTemporal(t, "")
+	c := dial(t, s)
+	_, err := c.OperatorService().RemoveSearchAttributes(t.Context(), &operatorservice.RemoveSearchAttributesRequest{
+		Namespace: s.Namespace(), SearchAttributes: []string{"LakePhase", "LakeTable"},
+	})
+	require.NoError(t, err)
+	require.NoError(t, worker.EnsureAttributes(t.Context(), c, s.Namespace()))
+	require.NoError(t, worker.EnsureAttributes(t.Context(), c, s.Namespace()))
+	require.Eventually(t, func() bool { // the server answers from a cache
+		have, err := c.OperatorService().ListSearchAttributes(t.Context(), &operatorservice.ListSearchAttributesRequest{Namespace: s.Namespace()})
+		return err == nil && have.CustomAttributes["LakePhase"] == enums.INDEXED_VALUE_TYPE_KEYWORD && have.CustomAttributes["LakeTable"] == enums.INDEXED_VALUE_TYPE_KEYWORD
+	}, 20*time.Second, 50*time.Millisecond)
+}
+
 func TestAWorkerWaitsForTemporal(t *testing.T) {
 	d := deploy(t, memoryStore(t), startTemporal(t, ""))
 	require.NoError(t, d.temporal.Stop(5*time.Second))
@@ -251,7 +267,7 @@ func TestAWorkerWaitsForTemporal(t *testing.T) {
 
 func TestOptionsReportEveryMistake(t *testing.T) {
 	err := worker.Options{StopGrace: -1}.Validate()
-	for _, want := range []string{"Temporal client", "metastore", "object store", "engine", "negative"} {
+	for _, want := range []string{"Temporal client", "Temporal namespace", "metastore", "object store", "engine", "negative"} {
 		require.ErrorContains(t, err, want)
 	}
 	_, err = worker.New(worker.Options{})

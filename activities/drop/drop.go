@@ -59,7 +59,8 @@ type Options struct {
 	// Settle is how old a tombstone must be before a location that looks empty
 	// is believed to be. An append that was staging objects when the table was
 	// dropped can never commit, but may still be writing; it gives up within
-	// this time. 0 means none, for when no writer can be left.
+	// this time. 0 means [DefaultSettle]; make it a nanosecond where no writer
+	// can be left.
 	Settle time.Duration
 	// Now tells the time; nil means time.Now.
 	Now func() time.Time
@@ -71,7 +72,13 @@ type Options struct {
 // million objects inside a few hundred events.
 var DefaultBudget = lease.Budget{Time: 20 * time.Second, Items: 20_000}
 
+// DefaultSettle is twice as long as a client pursues an append.
+const DefaultSettle = time.Minute
+
 func (o Options) withDefaults() Options {
+	if o.Settle == 0 {
+		o.Settle = DefaultSettle
+	}
 	if o.Budget.Time == 0 {
 		o.Budget.Time = DefaultBudget.Time
 	}

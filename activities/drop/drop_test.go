@@ -79,6 +79,9 @@ func setup(t *testing.T, opts drop.Options) *fixture {
 
 func (f *fixture) build(t *testing.T, opts drop.Options) *drop.Activities {
 	t.Helper()
+	if opts.Settle == 0 {
+		opts.Settle = time.Nanosecond // no writer is left
+	}
 	a, err := drop.New(f.Catalog, f.Store, f.objects, map[string]drop.Engine{droptest.EngineName: droptest.Engine}, opts)
 	require.NoError(t, err)
 	return a
@@ -441,7 +444,7 @@ func TestCrashAtEveryCommit(t *testing.T) {
 				f := setup(t, drop.Options{ListPage: 3})
 				step := f.Drop(t, f.Table(t, table, 2, 8), past())
 				crashing := &crashingCatalog{Catalog: f.Catalog, at: n, after: lost == "after"}
-				a, err := drop.New(crashing, f.Store, f.objects, map[string]drop.Engine{droptest.EngineName: droptest.Engine}, drop.Options{ListPage: 3})
+				a, err := drop.New(crashing, f.Store, f.objects, map[string]drop.Engine{droptest.EngineName: droptest.Engine}, drop.Options{ListPage: 3, Settle: time.Nanosecond})
 				require.NoError(t, err)
 				f.env = environment(a)
 				for _, name := range []string{workflows.DropBegin, workflows.DropDeleteObjects, workflows.DropClearHistory, workflows.DropFinish} {
