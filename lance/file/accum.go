@@ -15,6 +15,7 @@ import (
 // are not kept alive.
 type accum struct {
 	leaf *leaf
+	page int // bytes of a full page
 	rows int
 
 	entries  int
@@ -85,7 +86,19 @@ func (a *accum) values(arr arrow.Array, from, to int) {
 
 func (a *accum) copyFixed(b []byte, base, from, to int) {
 	w := a.leaf.value.width
-	a.fixed = append(a.fixed, b[base+from*w:base+to*w]...)
+	a.fixed = append(a.room(a.fixed, (to-from)*w), b[base+from*w:base+to*w]...)
+}
+
+// room makes room for n more bytes. A buffer that outgrows the first steps gets
+// the size of a page at once, since it is likely to need it.
+func (a *accum) room(b []byte, n int) []byte {
+	const firstSteps = 128 << 10
+	if cap(b)-len(b) >= n || len(b)+n < firstSteps {
+		return b
+	}
+	grown := make([]byte, len(b), max(a.page+a.page/8, len(b)+n))
+	copy(grown, b)
+	return grown
 }
 
 func (a *accum) zeroNulls(arr arrow.Array, from, to int) {
@@ -180,9 +193,10 @@ func appendVariable[T int32 | int64](a *accum, arr arrow.Array, offs []T, data [
 			a.maxLen = max(a.maxLen, int(o-prev))
 			prev = o
 		}
-		a.data = append(a.data, data[first:offs[to]]...)
+		a.data = append(a.room(a.data, int(offs[to]-first)), data[first:offs[to]]...)
 		return
 	}
+	a.data = a.room(a.data, int(offs[to]-offs[from]))
 	for i := from; i < to; i++ {
 		if arr.IsValid(i) {
 			a.maxLen = max(a.maxLen, int(offs[i+1]-offs[i]))

@@ -22,6 +22,8 @@ type columnReader interface {
 	// one array that the caller releases. Bytes up to row ahead of the last
 	// page touched may be read along.
 	read(ranges []rows, ahead uint64) (arrow.Array, error)
+	// close gives up the memory of the reader; arrays stay valid.
+	close()
 }
 
 // leafColumn is the cursor on the column of one leaf.
@@ -60,13 +62,8 @@ func newLeafColumn(c *container, l *leaf, column int) (*leafColumn, error) {
 func (lc *leafColumn) fill(mem memory.Allocator, ranges []rows, ahead uint64) error {
 	lc.batch.levels.reset()
 	lc.batch.values = newSink(lc.leaf.value, mem)
-	n := 0
 	for _, r := range ranges {
-		n += int(r.to - r.from)
-	}
-	lc.batch.values.reserve(n)
-	for _, r := range ranges {
-		if err := lc.pageRange(r, ahead); err != nil {
+		if err := lc.pageRange(mem, r, ahead); err != nil {
 			lc.batch.values.release()
 			return inColumn(lc.leaf.path, err)
 		}
@@ -74,14 +71,14 @@ func (lc *leafColumn) fill(mem memory.Allocator, ranges []rows, ahead uint64) er
 	return nil
 }
 
-func (lc *leafColumn) pageRange(r rows, ahead uint64) error {
+func (lc *leafColumn) pageRange(mem memory.Allocator, r rows, ahead uint64) error {
 	for r.from < r.to {
 		i := sort.Search(len(lc.pages), func(i int) bool { return lc.start[i+1] > r.from })
 		if i == len(lc.pages) {
 			return corrupt("row %d of %d", r.from, lc.start[i])
 		}
 		end := min(r.to, lc.start[i+1])
-		if err := lc.openPage(i, r.from, max(end, min(ahead, lc.start[i+1]))); err != nil {
+		if err := lc.openPage(mem, i, r.from, max(end, min(ahead, lc.start[i+1]))); err != nil {
 			return err
 		}
 		if err := lc.page.read(r.from-lc.start[i], end-lc.start[i], &lc.batch); err != nil {
@@ -94,11 +91,11 @@ func (lc *leafColumn) pageRange(r rows, ahead uint64) error {
 
 // openPage makes page i the open one and reads rows [from, to) of the file
 // ahead.
-func (lc *leafColumn) openPage(i int, from, to uint64) error {
+func (lc *leafColumn) openPage(mem memory.Allocator, i int, from, to uint64) error {
 	if lc.open == i {
 		return nil
 	}
-	lc.open = -1
+	lc.close()
 	var err error
 	if lc.page, lc.bufs, err = openPage(lc.c, lc.pages[i], lc.leaf); err != nil {
 		return err
@@ -111,7 +108,14 @@ func (lc *leafColumn) openPage(i int, from, to uint64) error {
 	if err != nil {
 		return err
 	}
-	return lc.bufs.readAhead(buffer, off, n)
+	return lc.bufs.readAhead(mem, buffer, off, n)
+}
+
+func (lc *leafColumn) close() {
+	if lc.bufs != nil {
+		lc.bufs.close()
+	}
+	lc.open, lc.page, lc.bufs = -1, nil, nil
 }
 
 // rootColumn decodes a root field of version 2.1 or 2.2 from its leaves.
@@ -157,4 +161,10 @@ func (rc *rootColumn) read(ranges []rows, ahead uint64) (arrow.Array, error) {
 		return nil, inColumn(rc.node.Field.GetName(), err)
 	}
 	return out, nil
+}
+
+func (rc *rootColumn) close() {
+	for _, lc := range rc.leaves {
+		lc.close()
+	}
 }

@@ -45,6 +45,9 @@ func (e *pageEncoder) mini(a *accum, lv pageLevelsOut) (p encodedPage, ok bool) 
 		return encodedPage{}, false
 	}
 	e.data, e.meta = e.data[:0], e.meta[:0]
+	if need := a.bytes() + a.bytes()/16; cap(e.data) < need {
+		e.data = make([]byte, 0, need)
+	}
 	for m.value < a.n {
 		if !m.chunk() {
 			return encodedPage{}, false

@@ -212,6 +212,7 @@ func (m *miniPage) read(from, to uint64, out *leafBatch) error {
 	if err != nil {
 		return err
 	}
+	m.expect(first, last, from, to, out.values)
 	for c := first; c <= last; c++ {
 		if err := m.parseChunk(c); err != nil {
 			return err
@@ -226,6 +227,26 @@ func (m *miniPage) read(from, to uint64, out *leafBatch) error {
 		}
 	}
 	return nil
+}
+
+// expect tells the sink what the chunks may hold: all their values, and the
+// bytes of plain variable ones. Compressed ones grow the sink as they come.
+func (m *miniPage) expect(first, last int, from, to uint64, out *sink) {
+	values := m.valueStart[last+1] - m.valueStart[first]
+	if m.rowStart == nil {
+		values = to - from
+	}
+	bytes := m.byteStart[last+1] - m.byteStart[first]
+	if all := m.valueStart[last+1] - m.valueStart[first]; values < all {
+		bytes = bytes / all * values // a part of the chunks
+	}
+	if size, ok := mulRows(values, max(1, out.t.width)); !ok || size > bytes*64+1<<20 {
+		return // do not trust a count that the bytes do not bear out
+	}
+	if m.values.variable != nil {
+		bytes -= min(bytes, values*uint64(out.offsetSize()))
+	}
+	out.expect(int(values), int(bytes))
 }
 
 // readItems appends the part of a chunk in rows [from, to), one value per row.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
 	"github.com/lakeplane/lake/lance/lancepb/containerpb"
 	"github.com/lakeplane/lake/lance/lancepb/enc21pb"
 )
@@ -33,7 +35,7 @@ type pageBuffers struct {
 	sizes []uint64
 
 	// A part of one buffer that was read ahead.
-	ahead     []byte
+	ahead     *memory.Buffer
 	aheadBuf  int
 	aheadFrom uint64
 }
@@ -41,6 +43,11 @@ type pageBuffers struct {
 func newPageBuffers(c *container, p *containerpb.ColumnMetadata_Page) (*pageBuffers, error) {
 	if len(p.GetBufferOffsets()) != len(p.GetBufferSizes()) {
 		return nil, corrupt("a page has %d buffer offsets and %d sizes", len(p.GetBufferOffsets()), len(p.GetBufferSizes()))
+	}
+	for i, off := range p.GetBufferOffsets() {
+		if size := p.GetBufferSizes()[i]; off > c.in.size || size > c.in.size-off {
+			return nil, corrupt("page buffer of %d bytes at %d in a file of %d", size, off, c.in.size)
+		}
 	}
 	return &pageBuffers{c: c, offs: p.GetBufferOffsets(), sizes: p.GetBufferSizes()}, nil
 }
@@ -63,26 +70,47 @@ func (b *pageBuffers) part(i int, off, n uint64) ([]byte, error) {
 	if off > b.sizes[i] || n > b.sizes[i]-off {
 		return nil, corrupt("%d bytes at %d of a page buffer of %d bytes", n, off, b.sizes[i])
 	}
-	if b.ahead != nil && i == b.aheadBuf && off >= b.aheadFrom && off-b.aheadFrom+n <= uint64(len(b.ahead)) {
-		return b.ahead[off-b.aheadFrom:][:n:n], nil
-	}
-	if b.offs[i] > b.c.in.size {
-		return nil, corrupt("page buffer at %d of %d bytes", b.offs[i], b.c.in.size)
+	if b.covers(i, off, n) {
+		return b.ahead.Bytes()[off-b.aheadFrom:][:n:n], nil
 	}
 	return b.c.in.bytes(b.offs[i]+off, n)
 }
 
+func (b *pageBuffers) covers(i int, off, n uint64) bool {
+	return b.ahead != nil && i == b.aheadBuf && off >= b.aheadFrom && off-b.aheadFrom+n <= uint64(b.ahead.Len())
+}
+
+// owned is part, with the buffer that the result is a part of, if there is one.
+func (b *pageBuffers) owned(i int, off, n uint64) ([]byte, *memory.Buffer, error) {
+	p, err := b.part(i, off, n)
+	if err != nil || !b.covers(i, off, n) {
+		return p, nil, err
+	}
+	return p, b.ahead, nil
+}
+
 // readAhead reads a part in one piece, to serve later calls of part from it.
-func (b *pageBuffers) readAhead(i int, off, n uint64) error {
+// The memory is that of the batches, which may refer to it.
+func (b *pageBuffers) readAhead(mem memory.Allocator, i int, off, n uint64) error {
 	if b.c.in.mem != nil || n == 0 {
 		return nil
 	}
-	p, err := b.part(i, off, n)
-	if err != nil {
+	if i >= len(b.sizes) || off > b.sizes[i] || n > b.sizes[i]-off {
+		return corrupt("%d bytes at %d of a page buffer of %d bytes", n, off, b.size(i))
+	}
+	buf := memory.NewResizableBuffer(mem)
+	if err := b.c.in.read(b.offs[i]+off, n, func() []byte { buf.Resize(int(n)); return buf.Bytes() }); err != nil {
+		buf.Release()
 		return err
 	}
-	b.ahead, b.aheadBuf, b.aheadFrom = p, i, off
+	b.ahead, b.aheadBuf, b.aheadFrom = buf, i, off
 	return nil
+}
+
+// close gives up what was read ahead; batches that refer to it keep it.
+func (b *pageBuffers) close() {
+	releaseBuffer(b.ahead)
+	b.ahead = nil
 }
 
 // openPage returns the reader of a page of version 2.1 or 2.2.

@@ -80,6 +80,7 @@ func (r *Reader) scan(ctx context.Context, o ScanOptions, yield func(arrow.Recor
 	if err != nil {
 		return err
 	}
+	defer b.close()
 	size := b.rowsPer(o)
 	for at := o.Start; at < o.End; {
 		to := min(o.End, at+size-at%size)
@@ -123,6 +124,12 @@ func (r *Reader) newBatcher(fields []int32, parallel int) (*batcher, error) {
 		b.rowBytes += r.bytesPerRow(n)
 	}
 	return b, nil
+}
+
+func (b *batcher) close() {
+	for _, c := range b.columns {
+		c.close()
+	}
 }
 
 func (r *Reader) openRoot(n *schema.Node) (columnReader, error) {

@@ -26,6 +26,7 @@ type sink struct {
 	buf  *memory.Buffer // fixed and bool values, or the bytes of variable ones
 	used int            // bytes of buf in use
 	view []byte         // instead of buf: values that were not copied
+	own  *memory.Buffer // what view is a part of, or nil for a mapped source
 
 	offsets *memory.Buffer // n+1 offsets of variable values
 
@@ -42,17 +43,37 @@ func (s *sink) release() {
 			*b = nil
 		}
 	}
-	s.n, s.used, s.view = 0, 0, nil
+	s.n, s.used, s.view, s.own = 0, 0, nil, nil
 }
 
-// reserve prepares for rows values, to save growing; it does nothing when a
-// view will do.
-func (s *sink) reserve(rows int) {
+// expect prepares for that many more values, and bytes of variable ones, to
+// save growing step by step.
+func (s *sink) expect(values, bytes int) {
 	switch s.t.kind {
 	case boolValues:
-		s.growBuf(int(bitutil.BytesForBits(int64(s.n + rows))))
+		bytes = int(bitutil.BytesForBits(int64(values))) + 1
+	case fixedValues:
+		bytes = values * s.t.width
+		if s.view != nil {
+			bytes += len(s.view)
+		}
 	case variableValues:
-		s.growOffsets(rows)
+		s.growOffsets(0)
+		prepare(s.offsets, (s.n+1+values)*s.offsetSize())
+	default:
+		return
+	}
+	if s.buf == nil {
+		s.buf = memory.NewResizableBuffer(s.mem)
+	}
+	prepare(s.buf, s.used+bytes)
+}
+
+// prepare makes the capacity of b at least n, more than that when it had some
+// already, so that preparing for one row after the other stays linear.
+func prepare(b *memory.Buffer, n int) {
+	if c := b.Cap(); n > c {
+		b.Reserve(max(n, min(2*c, c+64<<20)))
 	}
 }
 
@@ -70,9 +91,7 @@ func grow(b *memory.Buffer, n int) {
 	if n <= b.Len() {
 		return
 	}
-	if c := b.Cap(); n > c {
-		b.Reserve(max(n, min(2*c, c+64<<20)))
-	}
+	prepare(b, n)
 	b.Resize(n)
 }
 
@@ -86,11 +105,12 @@ func (s *sink) fixed(n int) []byte {
 	return out
 }
 
-// borrow appends fixed values that may stay where they are.
-func (s *sink) borrow(n int, b []byte) {
+// borrow appends fixed values that may stay where they are. They are a part of
+// own, if that is not nil, and else outlive the batch.
+func (s *sink) borrow(n int, b []byte, own *memory.Buffer) {
 	aligned := s.t.align() <= 1 || len(b) == 0 || uintptr(unsafe.Pointer(&b[0]))%uintptr(s.t.align()) == 0
 	if s.n == 0 && aligned {
-		s.view, s.n = b, n
+		s.view, s.n, s.own = b, n, own
 		return
 	}
 	copy(s.fixed(n), b)
@@ -101,7 +121,7 @@ func (s *sink) copyView() {
 		return
 	}
 	v := s.view
-	s.view = nil
+	s.view, s.own = nil, nil
 	copy(s.growBuf(len(v)), v)
 	s.used = len(v)
 }
@@ -317,14 +337,23 @@ func (s *sink) finish() []*memory.Buffer {
 		return out
 	}
 	if s.view != nil {
-		v := s.view
-		s.view = nil
-		return []*memory.Buffer{memory.NewBufferBytes(v)}
+		b := partOf(s.own, s.view)
+		s.view, s.own = nil, nil
+		return []*memory.Buffer{b}
 	}
 	s.growBuf(0)
 	b := trim(s.buf, s.used)
 	s.buf = nil
 	return []*memory.Buffer{b}
+}
+
+// partOf returns a buffer over b that keeps own alive.
+func partOf(own *memory.Buffer, b []byte) *memory.Buffer {
+	if own == nil || len(b) == 0 {
+		return memory.NewBufferBytes(b)
+	}
+	off := uintptr(unsafe.Pointer(&b[0])) - uintptr(unsafe.Pointer(&own.Bytes()[0]))
+	return memory.SliceBuffer(own, int(off), len(b))
 }
 
 // finishItemValid hands out the item validity of fixed size lists, or nil.

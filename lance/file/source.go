@@ -60,22 +60,30 @@ func newInput(src Source) (*input, error) {
 // bytes returns length bytes at off: a view of a mapped source, else a copy on
 // the Go heap.
 func (in *input) bytes(off, length uint64) ([]byte, error) {
-	if off > in.size || length > in.size-off {
-		return nil, corrupt("range of %d bytes at %d is outside the %d bytes of the file", length, off, in.size)
-	}
-	if length == 0 {
-		return nil, nil
-	}
-	if in.mem != nil {
+	if in.mem != nil && off <= in.size && length <= in.size-off {
 		return in.mem[off : off+length : off+length], nil
 	}
-	b := make([]byte, length)
+	var b []byte
+	err := in.read(off, length, func() []byte { b = make([]byte, length); return b })
+	return b, err
+}
+
+// read reads length bytes at off into the memory room makes, which it asks for
+// only when the range lies inside the source.
+func (in *input) read(off, length uint64, room func() []byte) error {
+	if off > in.size || length > in.size-off {
+		return corrupt("range of %d bytes at %d is outside the %d bytes of the file", length, off, in.size)
+	}
+	if length == 0 {
+		return nil
+	}
+	b := room()
 	n, err := in.src.ReadAt(b, int64(off))
 	if n == len(b) {
-		return b, nil
+		return nil
 	}
 	if err == nil || err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
-	return nil, err
+	return err
 }

@@ -30,6 +30,7 @@ func (r *Reader) Take(ctx context.Context, rowNumbers []uint64, fields []int32) 
 	if err != nil {
 		return nil, err
 	}
+	defer b.close()
 	batch, err := b.batch(ctx, runsOf(sorted), 0)
 	if errors.Is(err, errBatchTooLarge) {
 		return nil, invalid("%d rows are too many for one batch: %v", len(rowNumbers), err)

@@ -325,7 +325,7 @@ type columnWriter struct {
 func newColumnWriter(l *leaf, root int, path []int, pageBytes int) *columnWriter {
 	c := &columnWriter{leaf: l, root: root, path: path, pageBytes: pageBytes, pageRows: maxPageRows}
 	c.shred.scheme = l.levels
-	c.acc.leaf, c.enc.leaf = l, l
+	c.acc.leaf, c.acc.page, c.enc.leaf = l, pageBytes, l
 	if l.value.kind == fixedValues {
 		// A power of two, so that batches of a scan end where pages do.
 		c.pageRows = min(maxPageRows, 1<<(bits.Len(uint(max(1, pageBytes/l.value.width)))-1))

@@ -177,7 +177,7 @@ func (z *zipPage) read(from, to uint64, out *leafBatch) error {
 	if err != nil {
 		return err
 	}
-	b, err := z.bufs.part(zipDataBuffer, off, n)
+	b, own, err := z.bufs.owned(zipDataBuffer, off, n)
 	if err != nil {
 		return err
 	}
@@ -186,9 +186,10 @@ func (z *zipPage) read(from, to uint64, out *leafBatch) error {
 		if out.values.t.items > 0 {
 			out.values.appendItemValid(nil, 0, int(to-from))
 		}
-		out.values.borrow(int(to-from), b)
+		out.values.borrow(int(to-from), b, own)
 		return nil
 	}
+	out.values.expect(int(to-from), len(b))
 	return z.readEntries(b, int(to-from), out)
 }
 

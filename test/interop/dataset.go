@@ -23,12 +23,18 @@ import (
 
 // WriteDataset makes a dataset of version 1 with one data file.
 func WriteDataset(dir string, fields []*lancepb.Field, data []byte, w file.Written) error {
-	for _, sub := range []string{"data", "_versions"} {
-		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
-			return err
-		}
+	if err := os.MkdirAll(filepath.Join(dir, "data"), 0o755); err != nil {
+		return err
 	}
 	if err := os.WriteFile(filepath.Join(dir, "data", "one.lance"), data, 0o644); err != nil {
+		return err
+	}
+	return writeManifest(dir, fields, w)
+}
+
+// writeManifest makes version 1 of the dataset of data/one.lance.
+func writeManifest(dir string, fields []*lancepb.Field, w file.Written) error {
+	if err := os.MkdirAll(filepath.Join(dir, "_versions"), 0o755); err != nil {
 		return err
 	}
 	m := &lancepb.Manifest{
