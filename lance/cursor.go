@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"iter"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/apache/arrow-go/v18/arrow"
@@ -73,7 +72,7 @@ func (c *cursor) open(ctx context.Context) error {
 	}
 	c.opened = true
 	for _, p := range c.parts {
-		p.next, p.stop = iter.Pull2(p.h.reader.Scan(ctx, file.ScanOptions{
+		p.next, p.stop = pull(p.h.reader.Scan(ctx, file.ScanOptions{
 			Fields: p.ids, Start: c.unit.start, End: c.unit.end, BatchRows: c.s.opts.BatchRows,
 			BatchBytes: int64(max(1, c.s.opts.BatchBytes/len(c.parts))),
 		}))
