@@ -291,7 +291,7 @@ func TestRefusals(t *testing.T) {
 			require.Equal(t, lake.Invalid, lake.KindOf(err), "%v", err)
 			require.ErrorContains(t, err, c.want)
 			require.Less(t, len(err.Error()), 400)
-			require.Less(t, time.Since(start), 3*time.Second)
+			require.Less(t, time.Since(start), 30*time.Second) // a minute and more without the limits
 		})
 	}
 }

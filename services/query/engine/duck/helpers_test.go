@@ -3,8 +3,10 @@
 package duck
 
 import (
+	"bytes"
 	"context"
 	"io"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -29,6 +32,9 @@ type memTable struct {
 	rows    uint64
 
 	onNext func(ctx context.Context, batch int) error // called before each batch
+
+	// forged, if set, is the only batch, served as it is.
+	forged arrow.RecordBatch
 
 	mu          sync.Mutex
 	projections [][]int
@@ -79,6 +85,9 @@ func (s *memScan) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	}
 	defer t.pulling.Add(-1)
 	i := int(s.next.Add(1)) - 1
+	if t.forged != nil && i == 0 {
+		return t.forged, nil
+	}
 	if t.onNext != nil {
 		if err := t.onNext(ctx, i); err != nil {
 			return nil, err
@@ -108,7 +117,7 @@ func project(schema *arrow.Schema, b arrow.RecordBatch, columns []int) arrow.Rec
 // jsonBatch builds a batch from JSON rows.
 func jsonBatch(t testing.TB, schema *arrow.Schema, rows string) arrow.RecordBatch {
 	t.Helper()
-	b, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, stringsReader(rows))
+	b, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(rows))
 	require.NoError(t, err)
 	return b
 }
@@ -180,4 +189,13 @@ func rowsJSON(t testing.TB, batches []arrow.RecordBatch) string {
 		}
 	}
 	return out + "]"
+}
+
+// schemaBytes is the schema as an IPC message: what a client compares.
+func schemaBytes(t testing.TB, s *arrow.Schema) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := ipc.NewWriter(&b, ipc.WithSchema(s))
+	require.NoError(t, w.Close())
+	return b.Bytes()
 }

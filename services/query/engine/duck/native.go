@@ -185,18 +185,20 @@ type chunk struct{ c C.duckdb_data_chunk }
 func (c chunk) destroy()  { C.duckdb_destroy_data_chunk(&c.c) }
 func (c chunk) rows() int { return int(C.duckdb_data_chunk_get_size(c.c)) }
 
-// lookupText runs a statement of our own with text parameters and returns the
-// text of its first row and column.
-func (c *connection) lookupText(sql string, args ...string) ([]byte, error) {
+// lookupText runs a statement of our own with one text parameter and returns
+// the text of its first row and column.
+func (c *connection) lookupText(sql, arg string) ([]byte, error) {
 	s, err := c.prepare(sql)
 	if err != nil {
 		return nil, err
 	}
 	defer s.close()
-	for i, a := range args {
-		if err := s.bindText(i, a); err != nil {
-			return nil, err
-		}
+	return s.lookupText(arg)
+}
+
+func (s *statement) lookupText(arg string) ([]byte, error) {
+	if err := s.bindText(0, arg); err != nil {
+		return nil, err
 	}
 	cur, err := s.start()
 	if err != nil {

@@ -13,9 +13,13 @@ import (
 // parser is a small DuckDB instance that only ever parses: it runs no
 // statement of a client.
 type parser struct {
-	db   *database
-	conn *connection
+	db        *database
+	conn      *connection
+	serialize *statement
 }
+
+// serializeSQL turns a text into its syntax tree.
+const serializeSQL = "SELECT json_serialize_sql($1::VARCHAR)"
 
 func newParser() (*parser, error) {
 	p := &parser{}
@@ -31,7 +35,11 @@ func newParser() (*parser, error) {
 		p.close()
 		return nil, err
 	}
-	if err := p.conn.exec("SET enable_external_access = false; SET lock_configuration = true"); err != nil {
+	err = p.conn.exec("SET enable_external_access = false; SET lock_configuration = true")
+	if err == nil {
+		p.serialize, err = p.conn.prepare(serializeSQL)
+	}
+	if err != nil {
 		p.close()
 		return nil, err
 	}
@@ -39,6 +47,9 @@ func newParser() (*parser, error) {
 }
 
 func (p *parser) close() {
+	if p.serialize != nil {
+		p.serialize.close()
+	}
 	if p.conn != nil {
 		p.conn.close()
 	}
@@ -75,7 +86,7 @@ func (e *Engine) SerializeSQL(ctx context.Context, sql string) ([]byte, error) {
 		if p == nil {
 			return nil, errClosed
 		}
-		return p.conn.lookupText("SELECT json_serialize_sql($1::VARCHAR)", sql)
+		return p.serialize.lookupText(sql)
 	}
 }
 
@@ -83,7 +94,7 @@ func (e *Engine) SerializeSQL(ctx context.Context, sql string) ([]byte, error) {
 // cannot be serialized, so each is replaced by NULL, which leaves the origin
 // of every column as it is.
 func (c *connection) logicalPlan(sql string) ([]byte, error) {
-	ast, err := c.lookupText("SELECT json_serialize_sql($1::VARCHAR)", sql)
+	ast, err := c.lookupText(serializeSQL, sql)
 	if err != nil {
 		return nil, err
 	}

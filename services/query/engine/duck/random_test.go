@@ -202,3 +202,15 @@ func columnText(batches []arrow.RecordBatch, c int) []string {
 	}
 	return out
 }
+
+// collector gathers every value of a result as text, row by row.
+type collector struct{ values []string }
+
+func (c *collector) add(b arrow.RecordBatch) error {
+	for i := range int(b.NumRows()) {
+		for _, col := range b.Columns() {
+			c.values = append(c.values, col.ValueStr(i))
+		}
+	}
+	return nil
+}

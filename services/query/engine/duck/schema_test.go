@@ -179,6 +179,7 @@ func TestParameters(t *testing.T) {
 		{"[1,2]", "list<item: int32, nullable> [1,2]", arrow.ListOf(arrow.PrimitiveTypes.Int32)},
 		{`"2026-01-01"`, "date32 2026-01-01", arrow.FixedWidthTypes.Date32},
 		{`"-1.50"`, "decimal(9, 2) -1.5", &arrow.Decimal128Type{Precision: 9, Scale: 2}},
+		{"null", "int32 (null)", arrow.PrimitiveTypes.Int64}, // DuckDB's NULL has no type of its own
 		{`{"x":1.5,"label":"l"}`, `struct<x: float64 nullable, label: utf8 nullable> {"label":"l","x":1.5}`, point},
 	} {
 		params := jsonBatch(t, arrow.NewSchema([]arrow.Field{field("x", c.dt), field("id", arrow.PrimitiveTypes.Int32)}, nil), `[{"x":`+c.json+`,"id":3}]`)

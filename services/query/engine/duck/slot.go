@@ -164,14 +164,13 @@ func (s *slot) inTransaction(q *query, work func() error) error {
 	if err != nil {
 		return err
 	}
-	err = s.conn.exec("BEGIN TRANSACTION")
-	if err == nil {
-		err = s.createAndWork(views, work)
-		if rollback := s.rollback(); rollback != nil {
-			s.broken = true
-		}
+	if err := s.conn.exec("BEGIN TRANSACTION"); err != nil {
+		// It may have begun all the same.
+		s.broken = s.rollback() != nil && !isInterrupted(err) || isBroken(err)
+		return err
 	}
-	if isBroken(err) {
+	err = s.createAndWork(views, work)
+	if rollback := s.rollback(); rollback != nil || isBroken(err) {
 		s.broken = true
 	}
 	return err
