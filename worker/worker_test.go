@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -19,7 +18,6 @@ import (
 
 	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/lake"
-	"github.com/lakeplane/lake/metastore/pebble"
 	"github.com/lakeplane/lake/worker"
 	"github.com/lakeplane/lake/workflows"
 )
@@ -154,49 +152,6 @@ func requireSweepRan(t *testing.T, d *deployment) {
 	}, 20*time.Second, 100*time.Millisecond, "no sweep completed")
 }
 
-func TestWorkersComeAndGo(t *testing.T) {
-	for name, open := range stores {
-		t.Run(name, func(t *testing.T) {
-			d := deploy(t, open(t), startTemporal(t, ""))
-			d.objects.delay = 2 * time.Millisecond
-			step := d.dropped(t, "t", 1000)
-			d.start(t, step)
-			for i := range 3 {
-				stop := d.work(t, d.options())
-				d.middle(t, int64(100*(i+1)))
-				stop()
-				require.NotZero(t, d.ObjectsLeft(t, step), "the test is too slow to have a middle")
-			}
-			d.work(t, d.options())
-			d.wait(t, 60*time.Second, step)
-			d.RequireGone(t, step)
-			require.EqualValues(t, 1000, d.Procedure(t, step).Counters[workflows.CountObjects], "an orderly stop repeats nothing")
-		})
-	}
-}
-
-func TestTheServerDiesAndComesBack(t *testing.T) {
-	for name, open := range stores {
-		t.Run(name, func(t *testing.T) {
-			d := deploy(t, open(t), startTemporal(t, t.TempDir()+"/temporal.db"))
-			d.objects.delay = 3 * time.Millisecond
-			step := d.dropped(t, "t", 1000)
-			second := d.dropped(t, "second", 300)
-			d.work(t, d.options())
-			d.start(t, step)
-			d.start(t, second)
-			for i := range 2 {
-				d.middle(t, int64(200*(i+1)))
-				require.NoError(t, syscall.Kill(d.temporal.PID(), syscall.SIGKILL))
-				require.Eventually(t, func() bool { return d.temporal.Restarts() == i+1 }, 30*time.Second, 10*time.Millisecond)
-			}
-			d.wait(t, 90*time.Second, step, second)
-			d.RequireGone(t, step)
-			d.RequireGone(t, second)
-		})
-	}
-}
-
 // TestTwoWorkersShareTheWork runs two workers, one of which is cut off from
 // Temporal's heartbeats by having none of its own, over many drops.
 func TestTwoWorkersShareTheWork(t *testing.T) {
@@ -273,14 +228,4 @@ func TestOptionsReportEveryMistake(t *testing.T) {
 	_, err = worker.New(worker.Options{})
 	require.Truef(t, lake.Is(err, lake.Invalid), "%v", err)
 	require.True(t, strings.Contains(err.Error(), "no engine"))
-}
-
-// stores are the metastores the crash tests run on.
-var stores = map[string]storeFunc{"memory": memoryStore, "pebble": pebbleStore}
-
-func pebbleStore(t *testing.T) store {
-	s, err := pebble.Open(t.TempDir(), pebble.Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = s.Close() })
-	return s
 }

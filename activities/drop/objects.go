@@ -19,7 +19,8 @@ import (
 //
 // Running it twice is safe: it starts at the record's cursor, and deleting what
 // is gone already succeeds. The cursor and the counts move in one fenced commit
-// after each page, so a crash repeats at most one page and counts it once.
+// after each page, so a crash repeats at most one page; what it had deleted of
+// that page is not counted.
 func (a *Activities) DeleteObjects(ctx context.Context, in workflows.DropStep) (workflows.DropProgress, error) {
 	return a.run(ctx, in, func(ctx context.Context, h *held, out *workflows.DropProgress) error {
 		if passed(h.Record(), workflows.PhaseObjects) {
