@@ -64,8 +64,10 @@ func (c *cursor) open(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	if c.deleted, err = c.unit.f.deletions(ctx, c.s.d.view.st); err != nil {
-		return err
+	if !c.s.physical {
+		if c.deleted, err = c.unit.f.deletions(ctx, c.s.d.view.st); err != nil {
+			return err
+		}
 	}
 	if c.plan, err = c.s.d.plan(ctx, c.unit.f, c.s.opts.Columns); err != nil {
 		return err

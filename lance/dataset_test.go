@@ -3,6 +3,7 @@
 package lance
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -612,4 +614,80 @@ func TestScanMatchesModel(t *testing.T) {
 		require.Equal(rt, want(rt, ids...), lines(rt, got))
 		got.Release()
 	})
+}
+
+func FuzzParseDeletions(f *testing.F) {
+	for _, b := range []*roaring.Bitmap{roaring.BitmapOf(1, 2, 70000), roaring.New()} {
+		raw, err := deletionArrow(b.ToArray())
+		require.NoError(f, err)
+		f.Add(raw, false)
+		b.AddRange(10, 5000)
+		b.RunOptimize()
+		raw, err = b.ToBytes()
+		require.NoError(f, err)
+		f.Add(raw, true)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte, bitmap bool) {
+		parse := parseDeletionArrow
+		if bitmap {
+			parse = parseBitmap
+		}
+		b, err := parse(raw)
+		if err == nil {
+			_ = b.GetCardinality()
+			return
+		}
+		if k := lake.KindOf(err); k != lake.Corrupt && k != lake.Unsupported {
+			t.Fatalf("kind %v: %v", k, err)
+		}
+	})
+}
+
+// TestFlippedBits changes every bit of small files in turn: what comes of it
+// is an error or other rows, never a crash.
+func TestFlippedBits(t *testing.T) {
+	arrowFile, err := deletionArrow([]uint32{1, 5, 9})
+	require.NoError(t, err)
+	bitmap, err := roaring.BitmapOf(1, 5, 9).ToBytes()
+	require.NoError(t, err)
+	flip := func(good []byte, parse func([]byte)) {
+		for i := range good {
+			for bit := range 8 {
+				bad := append([]byte{}, good...)
+				bad[i] ^= 1 << bit
+				parse(bad)
+			}
+		}
+	}
+	flip(arrowFile, func(b []byte) { _, _ = parseDeletionArrow(b) })
+	flip(bitmap, func(b []byte) { _, _ = parseBitmap(b) })
+	m, err := mustManifest(t).Append([]*lancepb.DataFragment{testFragment(3, "a.lance")}, testCommit("k", "v"))
+	require.NoError(t, err)
+	flip(mustEncode(t, m), func(b []byte) {
+		if m, err := ParseManifest(b); err == nil {
+			_, _, _ = m.arrowSchemas()
+		}
+	})
+}
+
+func TestLZ4Deletions(t *testing.T) {
+	schema := arrow.NewSchema([]arrow.Field{{Name: "row_id", Type: arrow.PrimitiveTypes.Uint32}}, nil)
+	b := array.NewRecordBuilder(memory.NewGoAllocator(), schema)
+	defer b.Release()
+	for i := range uint32(3000) {
+		b.Field(0).(*array.Uint32Builder).Append(i * 2)
+	}
+	rec := b.NewRecordBatch()
+	defer rec.Release()
+	for _, opts := range [][]ipc.Option{{ipc.WithLZ4()}, {ipc.WithZstd()}, {}} {
+		var buf bytes.Buffer
+		w, err := ipc.NewFileWriter(&buf, append(opts, ipc.WithSchema(schema))...)
+		require.NoError(t, err)
+		require.NoError(t, w.Write(rec))
+		require.NoError(t, w.Close())
+		got, err := parseDeletionArrow(buf.Bytes())
+		require.NoError(t, err)
+		require.EqualValues(t, 3000, got.GetCardinality())
+		require.EqualValues(t, 5998, got.Maximum())
+	}
 }

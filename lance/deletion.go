@@ -17,6 +17,10 @@ import (
 	"github.com/lakeplane/lake/lance/lancepb"
 )
 
+// maxDeleted bounds the rows of a fragment with deletions, and with it what
+// reading them may allocate.
+const maxDeleted = 1 << 28
+
 // readDeletions returns the offsets of a fragment's deleted rows, or nil when
 // there are none. rows is the number of rows of the fragment.
 func readDeletions(ctx context.Context, st Opener, f *lancepb.DataFragment, rows uint64) (*roaring.Bitmap, error) {
@@ -28,8 +32,11 @@ func readDeletions(ctx context.Context, st Opener, f *lancepb.DataFragment, rows
 	if err != nil {
 		return nil, err
 	}
+	if rows > maxDeleted {
+		return nil, unsupported("fragment %d has %d rows, at most %d with deletions", f.GetId(), rows, maxDeleted)
+	}
 	// Four bytes a row is the most either form needs, but for its framing.
-	raw, err := readAll(ctx, st, name, int64(rows)*8+1<<20)
+	raw, err := readAll(ctx, st, name, int64(rows)*4+1<<20)
 	if err != nil {
 		return nil, missing(name, err)
 	}
@@ -73,57 +80,19 @@ func parseBitmap(raw []byte) (b *roaring.Bitmap, err error) {
 }
 
 // parseDeletionArrow reads an Arrow IPC file of one column of offsets. The
-// Arrow library panics on some malformed files.
+// specification's text has signed offsets, files have unsigned ones; a negative
+// offset is out of range as either.
 func parseDeletionArrow(raw []byte) (b *roaring.Bitmap, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			b, err = nil, corrupt("arrow file: %v", r)
 		}
 	}()
-	r, err := ipc.NewFileReader(bytes.NewReader(raw))
+	offsets, err := parseArrowOffsets(raw)
 	if err != nil {
-		return nil, corrupt("arrow file: %w", err)
+		return nil, err
 	}
-	defer r.Close()
-	b = roaring.New()
-	for i := range r.NumRecords() {
-		rec, err := r.RecordBatch(i)
-		if err != nil {
-			return nil, corrupt("arrow file: %w", err)
-		}
-		if err := addOffsets(b, rec.Columns()); err != nil {
-			return nil, err
-		}
-	}
-	return b, nil
-}
-
-func addOffsets(b *roaring.Bitmap, columns []arrow.Array) error {
-	if len(columns) != 1 {
-		return corrupt("arrow file: %d columns, want 1", len(columns))
-	}
-	switch c := columns[0].(type) {
-	case *array.Uint32:
-		if c.NullN() == 0 {
-			b.AddMany(c.Uint32Values())
-			return nil
-		}
-	case *array.Int32: // the type the format's text names
-		if c.NullN() == 0 {
-			return addSigned(b, c.Int32Values())
-		}
-	}
-	return corrupt("arrow file: column of %s with %d nulls, want uint32 without", columns[0].DataType(), columns[0].NullN())
-}
-
-func addSigned(b *roaring.Bitmap, offsets []int32) error {
-	for _, v := range offsets {
-		if v < 0 {
-			return corrupt("arrow file: row offset %d", v)
-		}
-		b.Add(uint32(v))
-	}
-	return nil
+	return roaring.BitmapOf(offsets...), nil
 }
 
 // deletionFile encodes the offsets in the form other writers choose: an Arrow

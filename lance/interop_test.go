@@ -201,3 +201,54 @@ func TestWeExtendLanceDBTables(t *testing.T) {
 	got, _ := readIPC(t, out)
 	require.Equal(t, want(t, idsExcept(60, 4)...), got)
 }
+
+// TestLanceDBReadsOurChanges takes a table through every kind of change this
+// package makes; the stock client reads each version, then changes the last.
+func TestLanceDBReadsOurChanges(t *testing.T) {
+	f := newFixture(t)
+	f.append(40, 30)
+	f.append(10)
+	versions := map[uint64]*Manifest{}
+	step := func(next *Manifest, err error) {
+		f.become(next, err)
+		require.NoError(t, f.m.Write(t.Context(), f.st))
+		versions[f.m.Version()] = f.m
+	}
+	step(f.open().Delete(t.Context(), f.st, []uint64{3, 41, 79}, "some", testCommit()))
+	step(f.open().AddColumns(t.Context(), f.st, []arrow.Field{twiceField()}, &Backfill{Columns: []int{0}, Compute: doubled}, testCommit()))
+	step(f.open().AddColumns(t.Context(), f.st, []arrow.Field{{Name: "empty", Type: arrow.BinaryTypes.String, Nullable: true}}, nil, testCommit()))
+	step(f.open().RenameColumn(1, "label", testCommit()))
+	step(f.open().DropColumns([]int{2}, testCommit()))
+	step(f.open().Compact(t.Context(), f.st, [][]int{{0, 1}}, testCommit()))
+	size := int64(len(mustEncode(t, versions[6])))
+	require.NoError(t, CreateTag(t.Context(), f.st, Tag{Name: "pinned", Version: 6, ManifestSize: size}))
+	dir := t.TempDir()
+	root := filepath.Join(dir, "t.lance")
+	f.save(root)
+	out := filepath.Join(dir, "out.arrow")
+	check := func(version string, m *Manifest) {
+		t.Helper()
+		f.m = m
+		want := collect(t, f.open(), ScanOptions{Ordered: true})
+		require.JSONEq(t, fmt.Sprintf(`{"version": %d, "rows": %d}`, m.Version(), len(want)), lancedb(t, "read", dir, "t", version, out))
+		got, schema := readIPC(t, out)
+		require.Equal(t, want, got, "version %d", m.Version())
+		require.Equal(t, fieldNames(f.open().Schema()), fieldNames(schema))
+	}
+	for v, m := range versions {
+		check(fmt.Sprint(v), m)
+	}
+	check("pinned", versions[6])
+
+	input := filepath.Join(dir, "in.arrow")
+	writeIPC(t, input, rows(0, 1))
+	said := lancedb(t, "change", dir, "t", input, "delete:id < 5", "add:more:id + 1", "compact")
+	f.load(root)
+	listed, err := Versions(t.Context(), f.st)
+	require.NoError(t, err)
+	last := listed[len(listed)-1]
+	require.JSONEq(t, fmt.Sprintf(`{"version": %d, "rows": 73}`, last), said)
+	m, err := ReadManifest(t.Context(), f.st, last)
+	require.NoError(t, err)
+	check("latest", m)
+}

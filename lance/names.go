@@ -29,6 +29,11 @@ func ManifestName(version uint64) string {
 	return fmt.Sprintf("%s%020d%s", versionsDir, math.MaxUint64-version, manifestExt)
 }
 
+// oldManifestName returns the name in the naming scheme V1.
+func oldManifestName(version uint64) string {
+	return fmt.Sprintf("%s%d%s", versionsDir, version, manifestExt)
+}
+
 // ParseManifestName returns the version a manifest name stands for, in either
 // naming scheme. ok is false for anything else below _versions, such as a
 // staged manifest or a detached version.

@@ -4,23 +4,51 @@ package lance
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/lakeplane/lake/lance/lancepb"
 	"github.com/lakeplane/lake/lance/schema"
 )
 
-// registeredKey is the entry of the table metadata that holds the Arrow schema
-// as the creator gave it, as a base64 IPC stream. Lance fields cannot say
-// everything: the item field of a vector has no name, metadata no order. It is
-// written only where something would be lost, and it is honoured only while
-// the fields still say the same, so a writer that changes the schema need not
-// know about it.
+// registeredKey is the entry of the table metadata that says, in JSON, what of
+// the schema as the creator gave it the Lance fields cannot: the item field of
+// a vector has no name, metadata has no order. It is written only where
+// something would be lost, and honoured only while the fields still are the
+// ones it was written for, so a writer that changes the columns need not know
+// about it.
+//
+// An Arrow IPC message would say the same, but decoding one that is damaged can
+// exhaust memory: the Arrow library allocates what its counts ask for.
 const registeredKey = "lake.arrow_schema"
+
+// annotations are the value under registeredKey.
+type annotations struct {
+	// Of identifies the fields; see fieldsDigest.
+	Of string `json:"of"`
+	annotation
+}
+
+// annotation says of a field, or of the schema, what its Lance field does not.
+type annotation struct {
+	// Metadata holds keys and values in turn.
+	Metadata []string `json:"metadata,omitempty"`
+	// Item is the item field of a fixed size list.
+	Item *item `json:"item,omitempty"`
+	// Children are in the order of the fields.
+	Children []annotation `json:"children,omitempty"`
+}
+
+type item struct {
+	Name     string   `json:"name"`
+	Nullable bool     `json:"nullable,omitempty"`
+	Metadata []string `json:"metadata,omitempty"`
+}
 
 func schemaMetadata(s *arrow.Schema) map[string][]byte {
 	md := s.Metadata()
@@ -34,30 +62,75 @@ func schemaMetadata(s *arrow.Schema) map[string][]byte {
 	return out
 }
 
-// registeredSchema returns the table metadata for a new dataset.
+// registeredSchema returns the table metadata that keeps what the fields and
+// the schema metadata do not.
 func registeredSchema(s *arrow.Schema, fields []*lancepb.Field, metadata map[string][]byte) (map[string]string, error) {
-	back, err := schema.ToArrow(fields, metadata)
+	plain, err := schema.ToArrow(fields, metadata)
 	if err != nil {
 		return nil, err
 	}
-	given, err := encodeSchema(s)
+	if identical(s, plain) {
+		return nil, nil
+	}
+	a := annotations{Of: fieldsDigest(fields), annotation: annotation{Metadata: pairs(s.Metadata()), Children: annotateAll(s.Fields())}}
+	text, err := json.Marshal(a)
 	if err != nil {
-		return nil, err
-	}
-	if kept, err := encodeSchema(back); err != nil || bytes.Equal(given, kept) {
-		return nil, err
-	}
-	return map[string]string{registeredKey: base64.StdEncoding.EncodeToString(given)}, nil
-}
-
-// encodeSchema returns an IPC stream without batches. Schemas that are the same
-// in every detail have equal streams.
-func encodeSchema(s *arrow.Schema) ([]byte, error) {
-	var buf bytes.Buffer
-	if err := ipc.NewWriter(&buf, ipc.WithSchema(s)).Close(); err != nil {
 		return nil, invalid("encode schema: %w", err)
 	}
-	return buf.Bytes(), nil
+	return map[string]string{registeredKey: string(text)}, nil
+}
+
+// identical compares schemas in every detail, names of list items and the
+// order of metadata included.
+func identical(a, b *arrow.Schema) bool {
+	var x, y bytes.Buffer
+	errX := ipc.NewWriter(&x, ipc.WithSchema(a)).Close()
+	errY := ipc.NewWriter(&y, ipc.WithSchema(b)).Close()
+	return errX == nil && errY == nil && bytes.Equal(x.Bytes(), y.Bytes())
+}
+
+func pairs(md arrow.Metadata) []string {
+	var out []string
+	for i, k := range md.Keys() {
+		out = append(out, k, md.Values()[i])
+	}
+	return out
+}
+
+func annotateAll(fields []arrow.Field) []annotation {
+	out := make([]annotation, len(fields))
+	for i, f := range fields {
+		out[i] = annotation{Metadata: pairs(f.Metadata)}
+		switch t := f.Type.(type) {
+		case *arrow.FixedSizeListType:
+			e := t.ElemField()
+			out[i].Item = &item{e.Name, e.Nullable, pairs(e.Metadata)}
+		case arrow.NestedType:
+			out[i].Children = annotateAll(t.Fields())
+		}
+	}
+	return out
+}
+
+// fieldsDigest identifies names, nesting, types and nullability; ids and
+// metadata may differ.
+func fieldsDigest(fields []*lancepb.Field) string {
+	at := map[int32]int64{-1: -1} // position of a field by its id
+	var b []byte
+	for i, f := range fields {
+		at[f.GetId()] = int64(i)
+		for _, s := range []string{f.GetName(), f.GetLogicalType()} {
+			b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
+		}
+		b = binary.AppendVarint(b, at[f.GetParentId()])
+		if f.GetNullable() {
+			b = append(b, 1)
+		} else {
+			b = append(b, 0)
+		}
+	}
+	sum := sha256.Sum256(b)
+	return base64.RawStdEncoding.EncodeToString(sum[:])
 }
 
 // arrowSchemas returns the schema the files are read with and the one that
@@ -67,66 +140,63 @@ func (m *Manifest) arrowSchemas() (stored, registered *arrow.Schema, err error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	registered = decodeRegistered(m.pb.GetTableMetadata()[registeredKey])
-	if registered == nil || !m.describes(registered) {
+	text, ok := m.pb.GetTableMetadata()[registeredKey]
+	var a annotations
+	if !ok || json.Unmarshal([]byte(text), &a) != nil || a.Of != fieldsDigest(m.pb.GetFields()) {
 		return stored, stored, nil
 	}
-	return stored, registered, nil
+	md := ordered(stored.Metadata(), a.Metadata)
+	return stored, arrow.NewSchema(applyAll(stored.Fields(), a.Children), &md), nil
 }
 
-// describes reports whether the fields of the manifest, ids aside, are those
-// that schema s gives.
-func (m *Manifest) describes(s *arrow.Schema) bool {
-	fields, err := schema.FromArrow(s)
-	if err != nil || len(fields) != len(m.pb.GetFields()) {
-		return false
+// applyAll returns the fields with what the annotations say. Annotations that
+// do not fit change nothing.
+func applyAll(fields []arrow.Field, as []annotation) []arrow.Field {
+	if len(as) != len(fields) {
+		return fields
 	}
-	want := schemaMetadata(s)
-	if len(want) != len(m.pb.GetSchemaMetadata()) {
-		return false
+	out := make([]arrow.Field, len(fields))
+	for i, f := range fields {
+		f.Metadata = ordered(f.Metadata, as[i].Metadata)
+		f.Type = as[i].apply(f.Type)
+		out[i] = f
 	}
-	for k, v := range want {
-		if got, ok := m.pb.GetSchemaMetadata()[k]; !ok || !bytes.Equal(got, v) {
-			return false
+	return out
+}
+
+func (a annotation) apply(dt arrow.DataType) arrow.DataType {
+	switch t := dt.(type) {
+	case *arrow.FixedSizeListType:
+		if a.Item == nil {
+			return dt
 		}
+		e := t.ElemField()
+		e.Name, e.Nullable, e.Metadata = a.Item.Name, a.Item.Nullable, metadataOf(a.Item.Metadata)
+		return arrow.FixedSizeListOfField(t.Len(), e)
+	case *arrow.ListType:
+		return arrow.ListOfField(applyAll(t.Fields(), a.Children)[0])
+	case *arrow.LargeListType:
+		return arrow.LargeListOfField(applyAll(t.Fields(), a.Children)[0])
+	case *arrow.StructType:
+		return arrow.StructOf(applyAll(t.Fields(), a.Children)...)
 	}
-	at := make(map[int32]int32, len(fields)) // id in the manifest to id in fields
-	at[-1] = -1
-	for i, f := range m.pb.GetFields() {
-		at[f.GetId()] = fields[i].GetId()
-		parent, known := at[f.GetParentId()]
-		if !known || parent != fields[i].GetParentId() || !sameField(f, fields[i]) {
-			return false
-		}
-	}
-	return true
+	return dt
 }
 
-func sameField(a, b *lancepb.Field) bool {
-	return a.GetName() == b.GetName() && a.GetLogicalType() == b.GetLogicalType() && a.GetNullable() == b.GetNullable() &&
-		proto.Equal(&lancepb.Field{Metadata: a.GetMetadata()}, &lancepb.Field{Metadata: b.GetMetadata()})
+// ordered returns the metadata in the order of the pairs, which must hold the
+// same, else as it is.
+func ordered(md arrow.Metadata, as []string) arrow.Metadata {
+	want := metadataOf(as)
+	if want.Len() == md.Len() && want.Equal(md) {
+		return want
+	}
+	return md
 }
 
-func decodeRegistered(text string) *arrow.Schema {
-	raw, err := base64.StdEncoding.DecodeString(text)
-	if err != nil || len(raw) == 0 {
-		return nil
+func metadataOf(as []string) arrow.Metadata {
+	var keys, values []string
+	for i := 0; i+1 < len(as); i += 2 {
+		keys, values = append(keys, as[i]), append(values, as[i+1])
 	}
-	return decodeSchema(raw)
-}
-
-// decodeSchema returns nil for bytes that are not an IPC stream. The decoder
-// of the Arrow library panics on some of them.
-func decodeSchema(raw []byte) (s *arrow.Schema) {
-	defer func() {
-		if recover() != nil {
-			s = nil
-		}
-	}()
-	r, err := ipc.NewReader(bytes.NewReader(raw))
-	if err != nil {
-		return nil
-	}
-	defer r.Release()
-	return r.Schema()
+	return arrow.NewMetadata(keys, values)
 }

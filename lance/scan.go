@@ -79,6 +79,8 @@ type Scan struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	ahead  *readAhead // nil without goroutines
+	// physical asks for deleted rows too, as a new data file needs them.
+	physical bool
 
 	mu      sync.Mutex
 	changed *sync.Cond // a cursor came back, or the scan ended
@@ -97,6 +99,11 @@ type unit struct {
 
 // Scan starts a pass over the rows. It ends early with ctx.
 func (d *Dataset) Scan(ctx context.Context, o ScanOptions) (*Scan, error) {
+	return d.scan(ctx, o, d.fragments, false)
+}
+
+// scan starts a pass over some fragments.
+func (d *Dataset) scan(ctx context.Context, o ScanOptions, fragments []*fragment, physical bool) (*Scan, error) {
 	o, err := o.withDefaults(len(d.rootIDs))
 	if err != nil {
 		return nil, err
@@ -104,11 +111,13 @@ func (d *Dataset) Scan(ctx context.Context, o ScanOptions) (*Scan, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s := &Scan{d: d, opts: o, schema: d.project(o.Columns)}
+	s := &Scan{d: d, opts: o, schema: d.project(o.Columns), physical: physical}
 	s.changed = sync.NewCond(&s.mu)
 	s.ctx, s.cancel = context.WithCancel(ctx)
-	for _, f := range d.fragments {
-		s.units = appendUnits(s.units, f, uint64(max(o.BatchRows, unitRows)))
+	for _, f := range fragments {
+		if f.live > 0 || physical {
+			s.units = appendUnits(s.units, f, uint64(max(o.BatchRows, unitRows)))
+		}
 	}
 	if o.Parallel > 0 {
 		s.ahead = newReadAhead(s)
@@ -117,9 +126,6 @@ func (d *Dataset) Scan(ctx context.Context, o ScanOptions) (*Scan, error) {
 }
 
 func appendUnits(units []unit, f *fragment, step uint64) []unit {
-	if f.live == 0 {
-		return units
-	}
 	for at := uint64(0); at < f.rows; at += step {
 		units = append(units, unit{f, at, min(at+step, f.rows)})
 	}

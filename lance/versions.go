@@ -14,20 +14,13 @@ import (
 // ascending order. It is for datasets that no catalog describes.
 func Versions(ctx context.Context, st Storage) ([]uint64, error) {
 	var out []uint64
-	for after := ""; ; {
-		infos, more, err := st.List(ctx, versionsDir, after, 1000)
+	for info, err := range listAll(ctx, st, versionsDir) {
 		if err != nil {
 			return nil, lake.Wrap("list versions", err)
 		}
-		for _, info := range infos {
-			if v, ok := ParseManifestName(info.Name); ok {
-				out = append(out, v)
-			}
+		if v, ok := ParseManifestName(info.Name); ok {
+			out = append(out, v)
 		}
-		if !more || len(infos) == 0 {
-			break
-		}
-		after = infos[len(infos)-1].Name
 	}
 	slices.Sort(out)
 	return slices.Compact(out), nil
@@ -38,7 +31,7 @@ func Versions(ctx context.Context, st Storage) ([]uint64, error) {
 func ReadManifest(ctx context.Context, st Opener, version uint64) (*Manifest, error) {
 	raw, err := readAll(ctx, st, ManifestName(version), MaxManifestBytes)
 	if lake.Is(err, lake.NotFound) {
-		raw, err = readAll(ctx, st, fmt.Sprintf("%s%d%s", versionsDir, version, manifestExt), MaxManifestBytes)
+		raw, err = readAll(ctx, st, oldManifestName(version), MaxManifestBytes)
 	}
 	if err != nil {
 		return nil, lake.Wrap(fmt.Sprintf("read version %d", version), err)

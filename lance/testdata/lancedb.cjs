@@ -3,12 +3,13 @@
 // Drives the stock LanceDB client for the interop tests. Rows travel as Arrow
 // IPC files, since JSON loses types.
 //
-//   node lancedb.cjs read <dir> <table> <version> <out.arrow>
+//   node lancedb.cjs read <dir> <table> <version, tag or latest> <out.arrow>
+//   node lancedb.cjs change <dir> <table> <in.arrow> <step>…
 //   node lancedb.cjs make <dir> <table> <in.arrow> <outdir> <file version> <step>…
 //
-// Steps of make: append:<from>:<to> adds rows of the input, delete:<predicate>,
+// Steps: append:<from>:<to> adds rows of the input, delete:<predicate>,
 // add:<column>:<expression>, drop:<column>, rename:<from>:<to>, compact. After
-// each step the whole table goes to <outdir>/<version>.arrow.
+// each step of make the whole table goes to <outdir>/<version>.arrow.
 "use strict";
 const fs = require("fs");
 const path = require("path");
@@ -23,7 +24,7 @@ async function dump(table, out) {
 async function read([dir, name, version, out]) {
   const db = await lancedb.connect(dir);
   const table = await db.openTable(name);
-  if (version !== "latest") await table.checkout(Number(version));
+  if (version !== "latest") await table.checkout(/^\d+$/.test(version) ? Number(version) : version);
   await dump(table, out);
   console.log(JSON.stringify({ version: await table.version(), rows: await table.countRows() }));
 }
@@ -70,8 +71,16 @@ async function make([dir, name, input, outdir, fileVersion, ...steps]) {
   console.log(JSON.stringify({ versions }));
 }
 
+async function change([dir, name, input, ...steps]) {
+  const rows = arrow.tableFromIPC(fs.readFileSync(input));
+  const db = await lancedb.connect(dir);
+  let table = await db.openTable(name);
+  for (const text of steps) table = await step(db, name, table, rows, text);
+  console.log(JSON.stringify({ version: await table.version(), rows: await table.countRows() }));
+}
+
 const [command, ...args] = process.argv.slice(2);
-({ read, make })[command](args).catch((err) => {
+({ read, make, change })[command](args).catch((err) => {
   console.error(err);
   process.exit(1);
 });
