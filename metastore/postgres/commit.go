@@ -58,7 +58,7 @@ func (s *Store) settle(ctx context.Context, txn metastore.Txn, args []any) error
 
 // pause waits before an attempt, and reports false when the context ends.
 func pause(ctx context.Context, attempt int) bool {
-	timer := time.NewTimer(10 * time.Millisecond << (2 * attempt))
+	timer := time.NewTimer(5 * time.Millisecond << (2 * attempt))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -105,7 +105,7 @@ func arguments(txn metastore.Txn) []any {
 	}
 	locks, exclusive := locksOf(txn)
 	digest := rules.Digest(txn)
-	return []any{locks, exclusive, keys, expects, effects, values, []byte(txn.Token), digest[:]}
+	return []any{exact, locks, exclusive, keys, expects, effects, values, []byte(txn.Token), digest[:]}
 }
 
 // locksOf returns the locks of a transaction in ascending order. Where two of

@@ -60,7 +60,7 @@ func classify(op string, err error) error {
 	}
 	switch code := answer.Code; {
 	case strings.HasPrefix(code, classResources):
-		return lake.Errorf(lake.Exhausted, "postgres: %s: %w: %w", op, err, metastore.ErrRetryable)
+		return fmt.Errorf("%w: %w", lake.Errorf(lake.Exhausted, "postgres: %s: %w", op, err), metastore.ErrRetryable)
 	case strings.HasPrefix(code, classRollback), strings.HasPrefix(code, classConnection), strings.HasPrefix(code, "57"), code == lockNotAvailable:
 		return fmt.Errorf("%w: postgres: %s: %w", metastore.ErrRetryable, op, err)
 	case strings.HasPrefix(code, classCorruption):

@@ -58,9 +58,9 @@ func prepare(ctx context.Context, pool *pgxpool.Pool, schema string) error {
 // checkServer refuses settings that would break the contract silently.
 func checkServer(ctx context.Context, pool *pgxpool.Pool) error {
 	var version int
-	var isolation, fsync string
+	var isolation string
 	err := pool.QueryRow(ctx, `SELECT current_setting('server_version_num')::int,
-		current_setting('default_transaction_isolation'), current_setting('fsync')`).Scan(&version, &isolation, &fsync)
+		current_setting('default_transaction_isolation')`).Scan(&version, &isolation)
 	switch {
 	case err != nil:
 		return readError("check the server", err)
@@ -76,12 +76,15 @@ func checkServer(ctx context.Context, pool *pgxpool.Pool) error {
 func versionOf(ctx context.Context, db interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }, schema string) (version int, err error) {
-	name := pgx.Identifier{schema, "migration"}.Sanitize()
-	var table *string
-	if err := db.QueryRow(ctx, `SELECT to_regclass($1)::text`, name).Scan(&table); err != nil {
+	// A query of the catalog sees what was committed before it; to_regclass
+	// may answer from a cache of the session.
+	var there bool
+	err = db.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+		WHERE n.nspname = $1 AND c.relname = 'migration')`, schema).Scan(&there)
+	if err != nil {
 		return 0, readError("read the schema's version", err)
 	}
-	if table == nil {
+	if !there {
 		return 0, nil
 	}
 	err = db.QueryRow(ctx, inSchema(schema, `SELECT coalesce(max(version), 0) FROM {{schema}}.migration`)).Scan(&version)

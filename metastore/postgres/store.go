@@ -39,6 +39,10 @@ var (
 // statements are the queries with the schema's name in them.
 type statements struct{ get, getAll, scan, commit, sweep string }
 
+// exact asks for values as they are, where the default of this query mode is
+// hexadecimal text.
+var exact = pgx.QueryResultFormats{pgx.BinaryFormatCode}
+
 // inSchema puts the quoted name of the schema where {{schema}} is.
 func inSchema(schema, sql string) string {
 	return strings.ReplaceAll(sql, "{{schema}}", pgx.Identifier{schema}.Sanitize())
@@ -118,7 +122,7 @@ func (s *Store) Get(ctx context.Context, key string) (metastore.Record, error) {
 	}
 	defer s.leave()
 	var value []byte
-	err := s.pool.QueryRow(ctx, s.sql.get, []byte(key)).Scan(&value)
+	err := s.pool.QueryRow(ctx, s.sql.get, exact, []byte(key)).Scan(&value)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return metastore.Record{}, rules.NotFound(key)
 	}
@@ -149,7 +153,7 @@ func (s *Store) GetAll(ctx context.Context, keys []string) (map[string]metastore
 		return nil, err
 	}
 	defer s.leave()
-	rows, err := s.pool.Query(ctx, s.sql.getAll, wanted) // one statement, one snapshot
+	rows, err := s.pool.Query(ctx, s.sql.getAll, exact, wanted) // one statement, one snapshot
 	if err != nil {
 		return nil, readError("get all", err)
 	}
@@ -199,7 +203,7 @@ func (s *Store) page(ctx context.Context, prefix, after string, limit int) (page
 	if text, ok := rules.PrefixEnd(prefix); ok {
 		end = []byte(text)
 	}
-	rows, err := s.pool.Query(ctx, s.sql.scan, []byte(prefix), end, above, limit+1, rules.MaxPageBytes)
+	rows, err := s.pool.Query(ctx, s.sql.scan, exact, []byte(prefix), end, above, limit+1, rules.MaxPageBytes)
 	if err != nil {
 		return metastore.Page{}, 0, err
 	}
