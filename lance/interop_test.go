@@ -8,9 +8,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -116,13 +118,12 @@ func TestLanceDBReadsOurVersions(t *testing.T) {
 	dir := t.TempDir()
 	f.save(filepath.Join(dir, "t.lance"))
 
+	said := stockRead(t, dir, "1", "2", "3", "4")
 	for version, want := range map[int][]string{
 		1: {}, 2: want(t, idsExcept(300)...), 3: want(t, idsExcept(1001)...), 4: want(t, idsExcept(1001, 0, 5, 300, 1000)...),
 	} {
-		out := filepath.Join(dir, "out.arrow")
-		said := lancedb(t, "read", dir, "t", fmt.Sprint(version), out)
-		require.JSONEq(t, fmt.Sprintf(`{"version": %d, "rows": %d}`, version, len(want)), said)
-		got, schema := readIPC(t, out)
+		require.Equal(t, stockVersion{version, len(want)}, said[fmt.Sprint(version)])
+		got, schema := readIPC(t, filepath.Join(dir, fmt.Sprintf("%d.arrow", version)))
 		require.Equal(t, len(want), len(got))
 		if len(want) == 0 {
 			continue // the client makes a table without columns of no rows
@@ -134,6 +135,18 @@ func TestLanceDBReadsOurVersions(t *testing.T) {
 			require.Equal(t, field.Type.ID(), schema.Field(i).Type.ID())
 		}
 	}
+}
+
+// stockVersion is what the stock client says of a version.
+type stockVersion struct{ Version, Rows int }
+
+// stockRead dumps versions of the table t in a folder, each to <version>.arrow.
+func stockRead(t *testing.T, dir string, versions ...string) map[string]stockVersion {
+	t.Helper()
+	var out map[string]stockVersion
+	said := lancedb(t, append([]string{"read", dir, "t", dir}, versions...)...)
+	require.NoError(t, json.Unmarshal([]byte(said), &out))
+	return out
 }
 
 func TestWeReadLanceDBVersions(t *testing.T) {
@@ -196,9 +209,8 @@ func TestWeExtendLanceDBTables(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, next.Write(t.Context(), f.st))
 	f.save(root)
-	out := filepath.Join(dir, "out.arrow")
-	require.JSONEq(t, `{"version": 4, "rows": 59}`, lancedb(t, "read", dir, "t", "latest", out))
-	got, _ := readIPC(t, out)
+	require.Equal(t, stockVersion{4, 59}, stockRead(t, dir, "latest")["latest"])
+	got, _ := readIPC(t, filepath.Join(dir, "latest.arrow"))
 	require.Equal(t, want(t, idsExcept(60, 4)...), got)
 }
 
@@ -225,20 +237,23 @@ func TestLanceDBReadsOurChanges(t *testing.T) {
 	dir := t.TempDir()
 	root := filepath.Join(dir, "t.lance")
 	f.save(root)
-	out := filepath.Join(dir, "out.arrow")
-	check := func(version string, m *Manifest) {
+	check := func(names map[string]*Manifest) {
 		t.Helper()
-		f.m = m
-		want := collect(t, f.open(), ScanOptions{Ordered: true})
-		require.JSONEq(t, fmt.Sprintf(`{"version": %d, "rows": %d}`, m.Version(), len(want)), lancedb(t, "read", dir, "t", version, out))
-		got, schema := readIPC(t, out)
-		require.Equal(t, want, got, "version %d", m.Version())
-		require.Equal(t, fieldNames(f.open().Schema()), fieldNames(schema))
+		said := stockRead(t, dir, slices.Collect(maps.Keys(names))...)
+		for name, m := range names {
+			f.m = m
+			want := collect(t, f.open(), ScanOptions{Ordered: true})
+			require.Equal(t, stockVersion{int(m.Version()), len(want)}, said[name])
+			got, schema := readIPC(t, filepath.Join(dir, name+".arrow"))
+			require.Equal(t, want, got, "version %s", name)
+			require.Equal(t, fieldNames(f.open().Schema()), fieldNames(schema))
+		}
 	}
+	names := map[string]*Manifest{"pinned": versions[6]}
 	for v, m := range versions {
-		check(fmt.Sprint(v), m)
+		names[fmt.Sprint(v)] = m
 	}
-	check("pinned", versions[6])
+	check(names)
 
 	input := filepath.Join(dir, "in.arrow")
 	writeIPC(t, input, rows(0, 1))
@@ -250,5 +265,5 @@ func TestLanceDBReadsOurChanges(t *testing.T) {
 	require.JSONEq(t, fmt.Sprintf(`{"version": %d, "rows": 73}`, last), said)
 	m, err := ReadManifest(t.Context(), f.st, last)
 	require.NoError(t, err)
-	check("latest", m)
+	check(map[string]*Manifest{"latest": m})
 }

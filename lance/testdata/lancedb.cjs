@@ -3,7 +3,7 @@
 // Drives the stock LanceDB client for the interop tests. Rows travel as Arrow
 // IPC files, since JSON loses types.
 //
-//   node lancedb.cjs read <dir> <table> <version, tag or latest> <out.arrow>
+//   node lancedb.cjs read <dir> <table> <outdir> <version, tag or latest>…
 //   node lancedb.cjs change <dir> <table> <in.arrow> <step>…
 //   node lancedb.cjs make <dir> <table> <in.arrow> <outdir> <file version> <step>…
 //
@@ -21,12 +21,18 @@ async function dump(table, out) {
   fs.writeFileSync(out, arrow.tableToIPC(rows, "file"));
 }
 
-async function read([dir, name, version, out]) {
+// read dumps the table as of each version to <outdir>/<version>.arrow.
+async function read([dir, name, outdir, ...versions]) {
   const db = await lancedb.connect(dir);
   const table = await db.openTable(name);
-  if (version !== "latest") await table.checkout(/^\d+$/.test(version) ? Number(version) : version);
-  await dump(table, out);
-  console.log(JSON.stringify({ version: await table.version(), rows: await table.countRows() }));
+  const out = {};
+  for (const version of versions) {
+    if (version === "latest") await table.checkoutLatest();
+    else await table.checkout(/^\d+$/.test(version) ? Number(version) : version);
+    await dump(table, path.join(outdir, version + ".arrow"));
+    out[version] = { version: await table.version(), rows: await table.countRows() };
+  }
+  console.log(JSON.stringify(out));
 }
 
 async function step(db, name, table, rows, text, fileVersion) {
