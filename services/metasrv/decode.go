@@ -4,6 +4,7 @@ package metasrv
 
 import (
 	"io"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -29,6 +30,7 @@ func decode(messages []*flight.FlightData, schema *arrow.Schema) (batches []arro
 		if p := recover(); p != nil { // arrays panic on what validation has not reached yet
 			batches, err = nil, notArrow()
 		}
+		err = short(err)
 	}()
 	if err := checkMessages(messages); err != nil {
 		return nil, err
@@ -51,6 +53,15 @@ func decode(messages []*flight.FlightData, schema *arrow.Schema) (batches []arro
 		return nil, notArrow()
 	}
 	return batches, nil
+}
+
+// short bounds the text of a refusal, which may quote names from the payload.
+func short(err error) error {
+	const most = 600
+	if err == nil || len(err.Error()) <= most && utf8.ValidString(err.Error()) {
+		return err
+	}
+	return lake.Errorf(lake.KindOf(err), "%.*s", most, strings.ToValidUTF8(err.Error(), "?"))
 }
 
 func notArrow() error {
@@ -144,10 +155,16 @@ func checkColumn(c arrow.Array) error {
 	if err := checkLengths(c.Data()); err != nil {
 		return err
 	}
-	if err := array.ValidateFull(c); err != nil {
-		return err
+	whole := array.MakeFromData(nullsWithBuffers(c.Data()))
+	defer whole.Release()
+	err := array.ValidateFull(whole)
+	switch {
+	case err == nil:
+		return nil
+	case strings.Contains(err.Error(), "not valid utf8"): // its text has the value
+		return lake.Errorf(lake.Invalid, "a string is not UTF-8")
 	}
-	return checkText(c)
+	return lake.Errorf(lake.Invalid, "%w", err)
 }
 
 func checkLengths(d arrow.ArrayData) error {
@@ -162,37 +179,18 @@ func checkLengths(d arrow.ArrayData) error {
 	return nil
 }
 
-// checkText refuses strings that are not UTF-8, at any depth.
-func checkText(c arrow.Array) error {
-	switch a := c.(type) {
-	case *array.String:
-		return checkUTF8(a)
-	case *array.LargeString:
-		return checkUTF8(a)
-	case *array.StringView:
-		return checkUTF8(a)
-	case array.ExtensionArray:
-		return checkText(a.Storage())
+// nullsWithBuffers returns the data with the one absent buffer that validation
+// wants of arrays of nulls and that the IPC decoder leaves out.
+func nullsWithBuffers(d arrow.ArrayData) arrow.ArrayData {
+	if d.DataType().ID() == arrow.NULL {
+		return array.NewData(d.DataType(), d.Len(), []*memory.Buffer{nil}, nil, d.NullN(), d.Offset())
 	}
-	for _, d := range c.Data().Children() {
-		child := array.MakeFromData(d)
-		err := checkText(child)
-		child.Release()
-		if err != nil {
-			return err
-		}
+	if len(d.Children()) == 0 {
+		return d
 	}
-	return nil
-}
-
-func checkUTF8(a interface {
-	arrow.Array
-	Value(i int) string
-}) error {
-	for i := range a.Len() {
-		if a.IsValid(i) && !utf8.ValidString(a.Value(i)) {
-			return lake.Errorf(lake.Invalid, "the string at %d is not UTF-8", i)
-		}
+	children := make([]arrow.ArrayData, len(d.Children()))
+	for i, c := range d.Children() {
+		children[i] = nullsWithBuffers(c)
 	}
-	return nil
+	return array.NewData(d.DataType(), d.Len(), d.Buffers(), children, d.NullN(), d.Offset())
 }
