@@ -50,7 +50,7 @@ func (s *Server) showTables(ctx context.Context, p access.Principal, emit func(a
 
 // describe lists the columns of a query's result.
 func (s *Server) describe(ctx context.Context, req sqlengine.Request, emit func(arrow.RecordBatch) error) error {
-	bound, err := s.sql.Plan(ctx, req)
+	bound, err := s.opts.Planner.Plan(ctx, req)
 	if err != nil {
 		return err
 	}

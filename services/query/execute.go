@@ -29,7 +29,7 @@ func tooLong(limit time.Duration) error {
 // execute redeems a ticket and streams its result. Everything it takes (permit,
 // datasets, engine place) is given back when it returns, and it returns soon
 // after ctx ends: when the client leaves, the query stops.
-func (s *Server) execute(ctx context.Context, p access.Principal, handle []byte, out flight.DataStreamWriter) error {
+func (s *Server) execute(ctx context.Context, p access.Principal, handle []byte, out flight.FlightService_DoGetServer) error {
 	claims, err := s.openTicket(p, handle)
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func (s *Server) execute(ctx context.Context, p access.Principal, handle []byte,
 }
 
 // stream answers the claims' statement.
-func (s *Server) stream(ctx context.Context, p access.Principal, claims *ticket.Claims, out flight.DataStreamWriter) error {
+func (s *Server) stream(ctx context.Context, p access.Principal, claims *ticket.Claims, out flight.FlightService_DoGetServer) error {
 	stmt, err := s.gate.Check(ctx, claims.SQL)
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (s *Server) stream(ctx context.Context, p access.Principal, claims *ticket.
 	if err != nil {
 		return lake.Errorf(lake.Corrupt, "the ticket's schema: %w", err)
 	}
-	w := newBatchWriter(out, schema)
+	w := s.newStreamWriter(out, schema)
 	if stmt.Kind == gate.ShowTables {
 		err = s.showTables(ctx, p, w.Write)
 	} else {

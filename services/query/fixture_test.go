@@ -80,6 +80,7 @@ type lakeUnderTest struct {
 	t         testing.TB
 	authority *authority
 	metaAddr  string
+	copying   bool // replicas serve without the codec of package wire
 }
 
 // replica is one running query server.
@@ -123,7 +124,11 @@ func (l *lakeUnderTest) replica(tune ...func(*query.Options)) *replica {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- q.Run(ctx) }()
-	s := rpc.NewServer(rpc.Options{Name: "query", Auth: people, Logger: slog.New(slog.DiscardHandler)})
+	serving := rpc.Options{Name: "query", Auth: people, Logger: slog.New(slog.DiscardHandler)}
+	if !l.copying {
+		serving.Extra = q.GRPCOptions()
+	}
+	s := rpc.NewServer(serving)
 	q.Register(s)
 	r := &replica{Server: q, t: l.t, opts: opts}
 	l.t.Cleanup(func() {

@@ -149,7 +149,7 @@ func (f *flightService) get(t *flight.Ticket, stream flight.FlightService_DoGetS
 		return err
 	}
 	defer leave()
-	w := newBatchWriter(stream, list.schema)
+	w := f.newStreamWriter(stream, list.schema)
 	if err := list.rows(ctx, p, w.Write); err != nil {
 		return err
 	}

@@ -50,6 +50,10 @@ type Options struct {
 	Storage engine.Engine
 	// SQL runs statements; required. The server does not close it.
 	SQL sqlengine.Engine
+	// Planner binds statements; nil means SQL. A second, small engine keeps
+	// planning apart from running queries, which hold their places in SQL for
+	// as long as their clients read. The server does not close it.
+	Planner sqlengine.Engine
 	// Gate checks statements; required.
 	Gate Gate
 	// Keys seal tickets; nil means an ephemeral key, which only suits a single
@@ -88,6 +92,9 @@ func (o Options) normalize() (Options, error) {
 		return o, lake.Errorf(lake.Invalid, "query: Options.Gate is missing")
 	case o.TicketTTL != 0 && (o.TicketTTL < ticket.MinTTL || o.TicketTTL > ticket.MaxTTL):
 		return o, lake.Errorf(lake.Invalid, "query: a ticket lifetime of %s: want %s to %s", o.TicketTTL, ticket.MinTTL, ticket.MaxTTL)
+	}
+	if o.Planner == nil {
+		o.Planner = o.SQL
 	}
 	if o.Keys == nil {
 		o.Keys = ticket.Ephemeral()

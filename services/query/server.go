@@ -5,6 +5,7 @@ package query
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow/flight"
 	pb "github.com/apache/arrow-go/v18/arrow/flight/gen/flight"
@@ -17,6 +18,7 @@ import (
 	sqlengine "github.com/lakeplane/lake/services/query/engine"
 	"github.com/lakeplane/lake/services/query/registration"
 	"github.com/lakeplane/lake/services/query/ticket"
+	"github.com/lakeplane/lake/services/query/wire"
 )
 
 // Server is one query replica. Make it with [New], register it on a gRPC
@@ -35,6 +37,8 @@ type Server struct {
 	running   *running
 	bindings  *bindings
 	metrics   *metrics
+	// referring says that the gRPC server has the codec of package wire.
+	referring atomic.Bool
 
 	catalog    lakepb.CatalogClient
 	procedures lakepb.ProceduresClient
@@ -84,6 +88,14 @@ func (s *Server) Register(r grpc.ServiceRegistrar) {
 	pb.RegisterFlightServiceServer(r, &flightService{Server: s})
 	lakepb.RegisterCatalogServer(r, &catalogForwarder{server: s})
 	lakepb.RegisterProceduresServer(r, &proceduresForwarder{server: s})
+}
+
+// GRPCOptions are what a gRPC server needs for the replica to send batches
+// without copying them. They are optional; a server made with them must be the
+// one the replica is registered on.
+func (s *Server) GRPCOptions() []grpc.ServerOption {
+	s.referring.Store(true)
+	return []grpc.ServerOption{grpc.ForceServerCodecV2(wire.NewCodec())}
 }
 
 // Run fetches the first directory, trying until it succeeds, and returns nil

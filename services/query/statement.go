@@ -92,7 +92,7 @@ func (s *Server) bindStatement(ctx context.Context, p access.Principal, sql stri
 	if req.Params != nil {
 		defer req.Params.Release()
 	}
-	bound, err := s.sql.Plan(ctx, req)
+	bound, err := s.opts.Planner.Plan(ctx, req)
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,22 @@ func TestTheAnnouncedSchemaIsTheSentSchemaByteForByte(t *testing.T) {
 	name := l.authority.create(t, "lab.types", schema)
 	rec := rows(t, schema, "["+fmt.Sprintf(everyValue, 1)+","+fmt.Sprintf(everyValue, 2)+"]")
 	l.authority.insert(t, name, rec)
+	l.copying = true
+	requireSameSchema(t, l.replica().client("ann-token"))
+	l.copying = false
 	c := l.replica().client("ann-token")
+	requireSameSchema(t, c)
+	got := mustRun(t, c, "SELECT * FROM lab.types ORDER BY key")
+	require.True(t, got.schema.Equal(schema), "the registered fields come back: types, nullability, metadata")
+	for i, f := range schema.Fields() {
+		require.True(t, f.Equal(got.schema.Field(i)), "field %s", f.Name)
+	}
+	require.Len(t, got.batches, 1)
+	require.True(t, array.RecordEqual(rec, got.batches[0]), "sent %s, got %s", rec, got.batches[0])
+}
+
+func requireSameSchema(t *testing.T, c *flightsql.Client) {
+	t.Helper()
 	for _, sql := range []string{
 		"SELECT * FROM lab.types ORDER BY key",
 		"SELECT 42 AS the_answer",
@@ -91,13 +106,6 @@ func TestTheAnnouncedSchemaIsTheSentSchemaByteForByte(t *testing.T) {
 			require.ErrorIs(t, err, io.EOF)
 		})
 	}
-	got := mustRun(t, c, "SELECT * FROM lab.types ORDER BY key")
-	require.True(t, got.schema.Equal(schema), "the registered fields come back: types, nullability, metadata")
-	for i, f := range schema.Fields() {
-		require.True(t, f.Equal(got.schema.Field(i)), "field %s", f.Name)
-	}
-	require.Len(t, got.batches, 1)
-	require.True(t, array.RecordEqual(rec, got.batches[0]), "sent %s, got %s", rec, got.batches[0])
 }
 
 // messageOf takes the schema message out of an encapsulated IPC stream.

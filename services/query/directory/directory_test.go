@@ -31,8 +31,10 @@ type authority struct {
 	tables     []*lakepb.Table
 	fail       error
 	calls      int
-	entered    chan struct{} // when set, told of each call
-	hold       chan struct{} // when set, calls wait for it
+	// unversioned sends no generation, as before a migration is finalized.
+	unversioned bool
+	entered     chan struct{} // when set, told of each call
+	hold        chan struct{} // when set, calls wait for it
 }
 
 type answers struct {
@@ -69,7 +71,7 @@ func (a *authority) CatalogSnapshot(ctx context.Context, req *lakepb.CatalogSnap
 	if a.fail != nil {
 		return nil, a.fail
 	}
-	if req.GetKnownGeneration() == a.generation {
+	if req.GetKnownGeneration() == a.generation && !a.unversioned {
 		return &answers{msgs: []*lakepb.CatalogSnapshotResponse{{Generation: a.generation, NotModified: true}}}, nil
 	}
 	out := &answers{msgs: []*lakepb.CatalogSnapshotResponse{{Generation: a.generation}}}
@@ -240,11 +242,11 @@ func TestAnswersThatContradictThemselvesAreRefused(t *testing.T) {
 		tables     []*lakepb.Table
 		kind       lake.Kind
 	}{
-		"no generation": {"", []*lakepb.Table{table("a", "x", "1")}, lake.Corrupt},
-		"not sorted":    {"g", []*lakepb.Table{table("b", "x", "1"), table("a", "x", "1")}, lake.Corrupt},
-		"twice":         {"g", []*lakepb.Table{table("a", "x", "1"), table("a", "x", "2")}, lake.Corrupt},
-		"bad name":      {"g", []*lakepb.Table{table("a", "", "1")}, lake.Corrupt},
-		"large schema":  {"g", []*lakepb.Table{big}, lake.Exhausted},
+		"unchanged from nothing": {"", nil, lake.Corrupt},
+		"not sorted":             {"g", []*lakepb.Table{table("b", "x", "1"), table("a", "x", "1")}, lake.Corrupt},
+		"twice":                  {"g", []*lakepb.Table{table("a", "x", "1"), table("a", "x", "2")}, lake.Corrupt},
+		"bad name":               {"g", []*lakepb.Table{table("a", "", "1")}, lake.Corrupt},
+		"large schema":           {"g", []*lakepb.Table{big}, lake.Exhausted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := &authority{}
@@ -255,6 +257,20 @@ func TestAnswersThatContradictThemselvesAreRefused(t *testing.T) {
 			require.True(t, lake.Is(err, c.kind), "%v", err)
 		})
 	}
+}
+
+func TestADirectoryWithoutAGenerationIsReadEachTime(t *testing.T) {
+	a := &authority{}
+	a.set("", table("a", "x", "1"))
+	a.unversioned = true
+	d := New(a, Options{})
+	defer d.Close()
+	for range 3 {
+		s, err := d.Current(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, []string{"a.x"}, names(s))
+	}
+	require.Equal(t, 3, a.count())
 }
 
 func TestFind(t *testing.T) {

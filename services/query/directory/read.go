@@ -53,9 +53,6 @@ func read(ctx context.Context, source Source, known *Snapshot) (*Snapshot, error
 
 func collect(stream grpc.ServerStreamingClient[lakepb.CatalogSnapshotResponse], first *lakepb.CatalogSnapshotResponse, known *Snapshot) (*Snapshot, error) {
 	s := &Snapshot{Generation: first.GetGeneration()}
-	if s.Generation == "" {
-		return nil, lake.Errorf(lake.Corrupt, "directory: the authority sent no generation")
-	}
 	size := 0
 	for msg := first; ; {
 		if err := s.add(msg.GetTables(), &size); err != nil {

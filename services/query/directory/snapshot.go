@@ -56,7 +56,8 @@ func (e *Entry) SchemaIPC() ([]byte, error) { return e.encoded() }
 
 // Snapshot is one generation of the directory. It is immutable.
 type Snapshot struct {
-	// Generation is opaque and never shown to clients.
+	// Generation is opaque and never shown to clients. It is empty while the
+	// authority cannot vouch for one; such a directory is read again each time.
 	Generation string
 	// Entries are sorted by name.
 	Entries []*Entry
