@@ -1,0 +1,140 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lakeplane/lake/lake"
+)
+
+const (
+	defaultAddr = "127.0.0.1:50051"
+
+	exitFailure     = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+// app is what all commands share.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+
+	addr      string
+	addrGiven bool
+	format    string
+	connect   connectFlags
+}
+
+// usageError is a mistake in the command line itself.
+type usageError struct{ error }
+
+// Unwrap returns the mistake.
+func (u usageError) Unwrap() error { return u.error }
+
+func usagef(format string, args ...any) error {
+	return usageError{lake.Errorf(lake.Invalid, format, args...)}
+}
+
+// run runs one command line and returns the exit status.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		fmt.Fprintln(stderr, "lake: interrupted")
+		return exitInterrupted
+	}
+	fmt.Fprintln(stderr, "lake: "+oneLine(err.Error()))
+	var usage usageError
+	if errors.As(err, &usage) || isCobraUsage(err) {
+		return exitUsage
+	}
+	return exitFailure
+}
+
+// oneLine keeps an error on one line, whatever it quotes.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// isCobraUsage recognises the library's own complaint, which has no type.
+func isCobraUsage(err error) bool { return strings.HasPrefix(err.Error(), "unknown command ") }
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "lake",
+		Short:         "A lakehouse for robot data: tables, appends that happen once, SQL, durable procedures",
+		Long:          "Lake keeps tables that robots append to and fleets read through SQL.\n\n`lake dev` runs all of it on this machine; the other commands talk to a running Lake.",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			a.addrGiven = cmd.Flags().Changed("addr") || os.Getenv("LAKE_ADDR") != ""
+			return checkFormat(a.format)
+		},
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.addr, "addr", fromEnv("LAKE_ADDR", defaultAddr), "host:port of a query server (env LAKE_ADDR)")
+	flags.StringVar(&a.format, "format", "table", "how to print data: table, json (one object a line) or csv")
+	a.connect.add(flags)
+	root.AddCommand(a.devCommand(), a.selftestCommand(), a.sqlCommand(), a.ingestCommand(),
+		a.tableCommand(), a.procedureCommand(), a.versionCommand())
+	return root
+}
+
+func fromEnv(key, otherwise string) string {
+	if v := os.Getenv(key); v != "" {
+		return v
+	}
+	return otherwise
+}
+
+// arguments wraps a check of positional arguments so that failing it is a usage
+// error that shows the right form.
+func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usagef("%w: want: %s", err, cmd.UseLine())
+		}
+		return nil
+	}
+}
+
+// group is a command that only holds others.
+func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{
+		Use: use, Short: short,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unknown command %q for %q: see %s --help", args[0], cmd.CommandPath(), cmd.CommandPath())
+			}
+			return cmd.Help()
+		},
+	}
+	c.AddCommand(commands...)
+	return c
+}
+
+// tableName reads a table's name from the command line.
+func tableName(arg string) (lake.TableName, error) {
+	name, err := lake.ParseTableName(arg)
+	if err != nil {
+		return name, usageError{err}
+	}
+	return name, nil
+}
