@@ -39,3 +39,5 @@ func TestTokensAreForgottenAfterTheWindow(t *testing.T) {
 func TestHistories(t *testing.T) {
 	metastoretest.RunHistories(t, open, metastoretest.Histories{})
 }
+
+func TestModel(t *testing.T) { metastoretest.RunModel(t, open) }

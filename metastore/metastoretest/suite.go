@@ -1,7 +1,7 @@
 // Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
 
 // Package metastoretest is the conformance suite of metastore backends. A
-// backend calls [Run], [RunHistories] and [Bench] from its own tests:
+// backend calls [Run], [RunModel], [RunHistories] and [Bench] from its own tests:
 //
 //	func TestStore(t *testing.T) { metastoretest.Run(t, open) }
 package metastoretest

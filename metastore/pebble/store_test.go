@@ -28,3 +28,5 @@ func TestConformance(t *testing.T) { metastoretest.Run(t, openTemp) }
 func TestHistories(t *testing.T) {
 	metastoretest.RunHistories(t, openTemp, metastoretest.Histories{})
 }
+
+func TestModel(t *testing.T) { metastoretest.RunModel(t, openTemp) }

@@ -82,7 +82,7 @@ func TestHistories(t *testing.T) {
 	metastoretest.RunHistories(t, openTemp, metastoretest.Histories{})
 }
 
-func BenchmarkStore(b *testing.B) {
-	needServer(b)
-	metastoretest.Bench(b, openTemp)
+func TestModel(t *testing.T) {
+	needServer(t)
+	metastoretest.RunModel(t, openTemp)
 }

@@ -23,6 +23,16 @@ func openTemp(tb testing.TB) objstore.Store {
 	return s
 }
 
+func TestModel(t *testing.T) {
+	// No syncs: the order of calls matters here, not what a crash leaves.
+	objstoretest.RunModel(t, func(tb testing.TB) objstore.Store {
+		s, err := open(tb.TempDir(), func(int) error { return nil })
+		require.NoError(tb, err)
+		tb.Cleanup(func() { require.NoError(tb, s.Close()) })
+		return s
+	})
+}
+
 func TestConformance(t *testing.T) { objstoretest.Run(t, openTemp) }
 
 func BenchmarkStore(b *testing.B) { objstoretest.Bench(b, openTemp) }

@@ -1,7 +1,7 @@
 // Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
 
 // Package objstoretest is the conformance suite of object store backends. A
-// backend calls [Run] and [Bench] from its own tests:
+// backend calls [Run], [RunModel] and [Bench] from its own tests:
 //
 //	func TestStore(t *testing.T) { objstoretest.Run(t, open) }
 package objstoretest
