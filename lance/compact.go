@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"google.golang.org/protobuf/proto"
@@ -80,60 +81,112 @@ func (f *fragment) fileBytes() uint64 {
 	return n
 }
 
-// Compact returns the version after d in which one new fragment stands for
-// each of the groups, which are as [Dataset.PlanCompaction] returns them. Rows
-// and their order do not change. Tables with secondary indexes are refused with
-// lake.Unsupported, since row addresses change and indexes hold them.
-func (d *Dataset) Compact(ctx context.Context, st Creator, groups [][]int, c Commit) (*Manifest, error) {
+// Rewrite is compacted data that no version names yet: new fragments, each of
+// which stands for a run of old ones.
+type Rewrite struct {
+	groups []rewriteGroup
+	fields []*lancepb.Field // the new data files have these
+}
+
+type rewriteGroup struct {
+	old   []*lancepb.DataFragment
+	fresh *lancepb.DataFragment // nil where no live row is left
+}
+
+// Fragments returns how many fragments there were and are.
+func (r *Rewrite) Fragments() (before, after int) {
+	for _, g := range r.groups {
+		before += len(g.old)
+		if g.fresh != nil {
+			after++
+		}
+	}
+	return before, after
+}
+
+// Rewrite copies the live rows of each group, which are as
+// [Dataset.PlanCompaction] returns them, into one new data file. It can take
+// long; versions may be made meanwhile.
+func (d *Dataset) Rewrite(ctx context.Context, st Creator, groups [][]int) (*Rewrite, error) {
 	if err := d.checkGroups(groups); err != nil {
 		return nil, err
 	}
-	next, err := d.manifest.derive()
+	r := &Rewrite{fields: d.manifest.Fields()}
+	for _, group := range groups {
+		g := rewriteGroup{}
+		for _, i := range group {
+			g.old = append(g.old, d.fragments[i].pb)
+		}
+		var err error
+		if g.fresh, err = d.rewrite(ctx, st, group); err != nil {
+			return nil, lake.Wrap("compact", err)
+		}
+		r.groups = append(r.groups, g)
+	}
+	return r, nil
+}
+
+// ApplyRewrite returns the version after m in which the new fragments stand for
+// the old ones. Rows and their order do not change. m may be newer than the
+// version that was rewritten; lake.Conflict means that one of the old fragments
+// or the columns have changed since. Tables with secondary indexes are refused
+// with lake.Unsupported: row addresses change, and indexes hold them.
+func (m *Manifest) ApplyRewrite(r *Rewrite, c Commit) (*Manifest, error) {
+	if err := m.refuseIndexes("compaction"); err != nil {
+		return nil, err
+	}
+	next, err := m.derive()
 	if err != nil {
 		return nil, err
 	}
-	rewrite := &lancepb.Transaction_Rewrite{}
-	id := d.manifest.nextFragmentID()
-	replaced := make(map[int]*lancepb.DataFragment) // by index of a group's first fragment
-	gone := make(map[int]bool)
-	for _, group := range groups {
-		fresh, err := d.rewrite(ctx, st, group)
-		if err != nil {
-			return nil, lake.Wrap("compact", err)
-		}
-		part := &lancepb.Transaction_Rewrite_RewriteGroup{}
-		for _, i := range group {
-			gone[i] = true
-			part.OldFragments = append(part.OldFragments, d.fragments[i].pb)
-		}
-		if fresh != nil {
+	if !slices.EqualFunc(r.fields, m.Fields(), func(a, b *lancepb.Field) bool { return proto.Equal(a, b) }) {
+		return nil, lake.Errorf(lake.Conflict, "compaction: the columns of version %d are not those of the data", m.Version())
+	}
+	id := m.nextFragmentID()
+	change := &lancepb.Transaction_Rewrite{}
+	for _, g := range r.groups {
+		part := &lancepb.Transaction_Rewrite_RewriteGroup{OldFragments: g.old}
+		if g.fresh != nil {
+			fresh := proto.CloneOf(g.fresh)
 			fresh.Id = id
 			id++
-			replaced[group[0]] = fresh
-			part.NewFragments = append(part.NewFragments, fresh)
+			part.NewFragments = []*lancepb.DataFragment{fresh}
 		}
-		rewrite.Groups = append(rewrite.Groups, part)
+		if next.pb.Fragments, err = exchange(next.pb.Fragments, part); err != nil {
+			return nil, err
+		}
+		change.Groups = append(change.Groups, part)
 	}
-	next.pb.Fragments = d.exchange(gone, replaced)
 	if id > 0 {
 		next.pb.MaxFragmentId = proto.Uint32(uint32(id - 1))
 	}
-	tx := &lancepb.Transaction{Operation: &lancepb.Transaction_Rewrite_{Rewrite: rewrite}}
-	return finish(next, tx, c, d.manifest.Version()), nil
+	tx := &lancepb.Transaction{Operation: &lancepb.Transaction_Rewrite_{Rewrite: change}}
+	return finish(next, tx, c, m.Version()), nil
 }
 
-// exchange lists the fragments with the new ones in place of the old.
-func (d *Dataset) exchange(gone map[int]bool, replaced map[int]*lancepb.DataFragment) []*lancepb.DataFragment {
-	var out []*lancepb.DataFragment
-	for i, f := range d.fragments {
-		if fresh := replaced[i]; fresh != nil {
-			out = append(out, fresh)
-		}
-		if !gone[i] {
-			out = append(out, f.pb)
+// exchange returns the fragments with the new ones in place of the run of old
+// ones.
+func exchange(fragments []*lancepb.DataFragment, g *lancepb.Transaction_Rewrite_RewriteGroup) ([]*lancepb.DataFragment, error) {
+	old := g.GetOldFragments()
+	at := slices.IndexFunc(fragments, func(f *lancepb.DataFragment) bool { return f.GetId() == old[0].GetId() })
+	if at < 0 || at+len(old) > len(fragments) {
+		return nil, lake.Errorf(lake.Conflict, "compaction: fragment %d is gone", old[0].GetId())
+	}
+	for i, f := range old {
+		if !proto.Equal(f, fragments[at+i]) {
+			return nil, lake.Errorf(lake.Conflict, "compaction: fragment %d has changed", f.GetId())
 		}
 	}
-	return out
+	return slices.Concat(fragments[:at], g.GetNewFragments(), fragments[at+len(old):]), nil
+}
+
+// Compact rewrites groups of fragments and returns the version after d.
+func (d *Dataset) Compact(ctx context.Context, st Creator, groups [][]int, c Commit) (*Manifest, error) {
+	r, err := d.Rewrite(ctx, st, groups)
+	if err != nil {
+		return nil, err
+	}
+	return d.manifest.ApplyRewrite(r, c)
 }
 
 // checkGroups refuses groups that are not runs of neighbours, each once.

@@ -109,6 +109,38 @@ func TestCompact(t *testing.T) {
 	}
 }
 
+func TestRewriteMeetsOtherChanges(t *testing.T) {
+	f := newFixture(t)
+	f.append(10, 10, 10, 10)
+	f.delete(1, 0, 5)
+	base := f.m
+	r, err := f.open().Rewrite(t.Context(), f.st, [][]int{{0, 1}, {2, 3}})
+	require.NoError(t, err)
+	before, after := r.Fragments()
+	require.Equal(t, []int{4, 2}, []int{before, after})
+
+	f.append(5) // an append commutes
+	f.become(f.m.ApplyRewrite(r, testCommit()))
+	require.Equal(t, want(t, idsExcept(45, 10, 15)...), collect(t, f.open(), ScanOptions{Ordered: true}))
+	require.Len(t, f.m.Fragments(), 3)
+	require.EqualValues(t, 6, f.m.pb.GetMaxFragmentId())
+	_, err = f.m.ApplyRewrite(r, testCommit())
+	require.True(t, lake.Is(err, lake.Conflict), "applied twice: %v", err)
+
+	for name, change := range map[string]func() (*Manifest, error){
+		"delete": func() (*Manifest, error) { return f.open().Delete(t.Context(), f.st, []uint64{9}, "", testCommit()) },
+		"rename": func() (*Manifest, error) { return f.open().RenameColumn(0, "key", testCommit()) },
+		"add": func() (*Manifest, error) {
+			return f.open().AddColumns(t.Context(), f.st, []arrow.Field{twiceField()}, nil, testCommit())
+		},
+	} {
+		f.m = base
+		f.become(change())
+		_, err := f.m.ApplyRewrite(r, testCommit())
+		require.True(t, lake.Is(err, lake.Conflict), "%s: %v", name, err)
+	}
+}
+
 func TestCompactRefusesIndexes(t *testing.T) {
 	f := newFixture(t)
 	f.append(1, 1)

@@ -5,6 +5,8 @@ package lance_test
 import (
 	"bytes"
 	"io"
+	"iter"
+	"maps"
 	"strings"
 	"testing"
 
@@ -105,6 +107,10 @@ func (tb *table) staged() (names []string) {
 	}
 	return names
 }
+
+func folderOf(tb *table) format.Storage { return lance.Folder(tb.e, tb.snap.Location) }
+
+func keysOf(tb *table) iter.Seq[string] { return maps.Keys(tb.store.objects) }
 
 func TestCrashAfterCommitBeforePublish(t *testing.T) {
 	tb := newTable(t)
