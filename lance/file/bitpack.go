@@ -140,6 +140,11 @@ func unpackTo[T word](width int, in []T, n int, out []T) {
 // in full or, when that would be larger, stored as plain values; the length of
 // the buffer tells.
 func unpackFixed[T word](width int, b []byte, n int, out []T) error {
+	return unpackBlocks(width, b, n, out, true)
+}
+
+// unpackBlocks is unpackFixed where a tail of plain values may be ruled out.
+func unpackBlocks[T word](width int, b []byte, n int, out []T, rawTail bool) error {
 	t := wordBits[T]()
 	if width < 0 || width > t {
 		return corrupt("bitpacked values of %d bits in words of %d", width, t)
@@ -147,7 +152,7 @@ func unpackFixed[T word](width int, b []byte, n int, out []T) error {
 	in := words[T](b)
 	perBlock := packBlock * width / t
 	whole, tail := n/packBlock, n%packBlock
-	raw := tail > 0 && len(in) == whole*perBlock+tail
+	raw := rawTail && tail > 0 && len(in) == whole*perBlock+tail
 	blocks := whole
 	if tail > 0 && !raw {
 		blocks++

@@ -134,7 +134,7 @@ func (b *batcher) close() {
 
 func (r *Reader) openRoot(n *schema.Node) (columnReader, error) {
 	if r.c.minor == 0 {
-		return nil, unsupported("file version 2.0, for now")
+		return newRootColumn20(r, n)
 	}
 	return newRootColumn(r, n)
 }

@@ -247,9 +247,9 @@ func seeds() int {
 
 // generate makes a random table. Tables with an array of booleans that is all
 // null are passed over: JavaScript's Arrow loses their values buffer.
-func generate(seed uint64) (*filetest.Generator, *arrow.Schema, []arrow.RecordBatch) {
+func generate(seed uint64, version string) (*filetest.Generator, *arrow.Schema, []arrow.RecordBatch) {
 	for ; ; seed += 1000 {
-		g, s, batches := generateOne(seed)
+		g, s, batches := generateOne(seed, version)
 		if !slices.ContainsFunc(batches, func(b arrow.RecordBatch) bool { return slices.ContainsFunc(b.Columns(), nullBooleans) }) {
 			return g, s, batches
 		}
@@ -268,8 +268,8 @@ func nullBooleans(a arrow.Array) bool {
 	return false
 }
 
-func generateOne(seed uint64) (*filetest.Generator, *arrow.Schema, []arrow.RecordBatch) {
-	g := &filetest.Generator{R: rand.New(rand.NewPCG(seed, 7)), Mem: memory.DefaultAllocator, MaxDepth: int(seed % 4), LongValues: seed%3 == 0, Relaxed: true}
+func generateOne(seed uint64, version string) (*filetest.Generator, *arrow.Schema, []arrow.RecordBatch) {
+	g := &filetest.Generator{R: rand.New(rand.NewPCG(seed, 7)), Mem: memory.DefaultAllocator, MaxDepth: int(seed % 4), LongValues: seed%3 == 0, Relaxed: true, ValidStructs: version == "2.0"}
 	s := g.Schema(5)
 	var batches []arrow.RecordBatch
 	for range 1 + g.R.IntN(3) {
@@ -283,7 +283,7 @@ func TestStockReadsWhatLakeWrites(t *testing.T) {
 	for seed := range seeds() {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			dir := t.TempDir()
-			_, s, batches := generate(uint64(seed))
+			_, s, batches := generate(uint64(seed), "2.1")
 			o := file.WriterOptions{}
 			if seed%2 == 0 {
 				o.PageBytes = 64 << 10
@@ -301,11 +301,11 @@ func TestStockReadsWhatLakeWrites(t *testing.T) {
 
 func TestLakeReadsWhatStockWrites(t *testing.T) {
 	stock := startStock(t)
-	for _, version := range []string{"2.1", "2.2"} {
+	for _, version := range []string{"2.0", "2.1", "2.2"} {
 		for seed := range seeds() {
 			t.Run(fmt.Sprintf("%s/%d", version, seed), func(t *testing.T) {
 				dir := t.TempDir()
-				_, s, batches := generate(uint64(seed))
+				_, s, batches := generate(uint64(seed), version)
 				in := filepath.Join(dir, "in.arrow")
 				writeIPC(t, in, s, batches...)
 				if _, err := stock.Do(Command{Op: "write", Dir: dir, Table: "t", IPC: in, Version: version}); err != nil {

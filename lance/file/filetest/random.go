@@ -27,6 +27,9 @@ type Generator struct {
 	// Relaxed makes every field below a nullable field nullable. Other
 	// implementations refuse to write anything else.
 	Relaxed bool
+	// ValidStructs makes no struct nullable: version 2.0 of the format loses
+	// null structs.
+	ValidStructs bool
 	// LongValues makes some text and binary values kilobytes long.
 	LongValues bool
 
@@ -68,6 +71,9 @@ func (g *Generator) field(name string, depth int, relax bool) arrow.Field {
 	case depth > 0 && choice <= 1:
 		f.Type = arrow.ListOfField(g.field("item", depth-1, relax))
 	case depth > 0 && choice <= 3:
+		if g.ValidStructs {
+			f.Nullable, relax = false, false
+		}
 		children := make([]arrow.Field, 1+g.R.IntN(3))
 		for i := range children {
 			children[i] = g.field(fmt.Sprintf("f%d", i), depth-1, relax)
