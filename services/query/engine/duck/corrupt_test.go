@@ -42,6 +42,7 @@ func (b forgedBatch) Release()               {}
 // TestCorruptArrays feeds arrays that contradict themselves, as a damaged file
 // could make them. Each must be an error, never a crash or a wrong value.
 func TestCorruptArrays(t *testing.T) {
+	e := newEngine(t, Options{Threads: 1})
 	text, bin := arrow.BinaryTypes.String, arrow.BinaryTypes.LargeBinary
 	list := arrow.ListOf(arrow.PrimitiveTypes.Int32)
 	dict := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: text}
@@ -77,7 +78,6 @@ func TestCorruptArrays(t *testing.T) {
 			"outside the range"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newEngine(t, Options{Threads: 1})
 			schema := arrow.NewSchema([]arrow.Field{field("v", c.data.DataType())}, nil)
 			tab := newTable(schema)
 			tab.rows = uint64(c.data.Len())

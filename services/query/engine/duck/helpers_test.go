@@ -5,6 +5,7 @@ package duck
 import (
 	"bytes"
 	"context"
+	"flag"
 	"io"
 	"strings"
 	"sync"
@@ -23,7 +24,14 @@ import (
 	"github.com/lakeplane/lake/services/query/engine"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// Random schemas are slow to bind; -rapid.checks=1000 asks for more.
+	if err := flag.Set("rapid.checks", "20"); err != nil {
+		panic(err)
+	}
+	flag.Parse()
+	goleak.VerifyTestMain(m)
+}
 
 // memTable is a table of ready batches that records how it is read.
 type memTable struct {

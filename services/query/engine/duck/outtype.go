@@ -79,6 +79,13 @@ func decoded(dt arrow.DataType) arrow.DataType {
 		return arrow.LargeListOfField(decodedField(t.ElemField()))
 	case *arrow.FixedSizeListType:
 		return arrow.FixedSizeListOfField(t.Len(), decodedField(t.ElemField()))
+	case *arrow.MapType:
+		if sameType(decoded(t.Elem()), t.Elem()) {
+			return t
+		}
+		m := arrow.MapOfFields(decodedField(t.KeyField()), decodedField(t.ItemField()))
+		m.KeysSorted = t.KeysSorted
+		return m
 	case *arrow.StructType:
 		fields := make([]arrow.Field, t.NumFields())
 		for i, f := range t.Fields() {

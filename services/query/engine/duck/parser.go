@@ -93,56 +93,50 @@ func (e *Engine) SerializeSQL(ctx context.Context, sql string) ([]byte, error) {
 // logicalPlan returns the unoptimized plan of a statement as JSON. Parameters
 // cannot be serialized, so each is replaced by NULL, which leaves the origin
 // of every column as it is.
-func (c *connection) logicalPlan(sql string) ([]byte, error) {
-	ast, err := c.lookupText(serializeSQL, sql)
-	if err != nil {
-		return nil, err
-	}
-	bare, found, err := withoutParameters(ast)
-	if err != nil {
-		return nil, err
-	}
-	if !found {
+func (c *connection) logicalPlan(sql string, parameters bool) ([]byte, error) {
+	if !parameters {
 		return c.lookupText("SELECT json_serialize_plan($1::VARCHAR)", sql)
 	}
-	return c.lookupText("SELECT json_serialize_plan(json_deserialize_sql($1::VARCHAR))", string(bare))
+	tree, err := c.lookupText(serializeSQL, sql)
+	if err != nil {
+		return nil, err
+	}
+	if tree, err = withoutParameters(tree); err != nil {
+		return nil, err
+	}
+	return c.lookupText("SELECT json_serialize_plan(json_deserialize_sql($1::VARCHAR))", string(tree))
 }
 
 // withoutParameters replaces every placeholder of a syntax tree by NULL.
-func withoutParameters(ast []byte) ([]byte, bool, error) {
+func withoutParameters(tree []byte) ([]byte, error) {
 	var doc map[string]any
-	dec := json.NewDecoder(bytes.NewReader(ast))
+	dec := json.NewDecoder(bytes.NewReader(tree))
 	dec.UseNumber() // positions are 64-bit numbers
 	if err := dec.Decode(&doc); err != nil {
-		return nil, false, lake.Errorf(lake.Unknown, "syntax tree: %w", err)
+		return nil, lake.Errorf(lake.Unknown, "syntax tree: %w", err)
 	}
-	found := replaceParameters(doc)
-	if !found {
-		return nil, false, nil
-	}
-	out, err := json.Marshal(doc)
-	return out, true, err
+	replaceParameters(doc)
+	return json.Marshal(doc)
 }
 
-func replaceParameters(node any) (found bool) {
+func replaceParameters(node any) {
 	switch n := node.(type) {
 	case map[string]any:
 		if n["class"] == "PARAMETER" {
 			delete(n, "identifier")
 			n["class"], n["type"] = "CONSTANT", "VALUE_CONSTANT"
 			n["value"] = map[string]any{"type": map[string]any{"id": "NULL", "type_info": nil}, "is_null": true}
-			return true
+			return
 		}
 		if _, ok := n["named_param_map"]; ok {
 			n["named_param_map"] = []any{}
 		}
 		for _, v := range n {
-			found = replaceParameters(v) || found
+			replaceParameters(v)
 		}
 	case []any:
 		for _, v := range n {
-			found = replaceParameters(v) || found
+			replaceParameters(v)
 		}
 	}
-	return found
 }

@@ -57,7 +57,7 @@ func (s *slot) prepare(q *query) (p prepared, err error) {
 		}
 	}()
 	if q.remarkable() {
-		if p.origins, err = s.origins(q); err != nil {
+		if p.origins, err = s.origins(q, p.stmt.params() > 0); err != nil {
 			return p, err
 		}
 	}
@@ -81,8 +81,8 @@ func (q *query) remarkable() bool {
 
 // origins traces the statement's columns, or returns nil where they cannot be
 // traced. It fails only when the query must end.
-func (s *slot) origins(q *query) ([]origin, error) {
-	plan, err := s.conn.logicalPlan(q.req.SQL)
+func (s *slot) origins(q *query, parameters bool) ([]origin, error) {
+	plan, err := s.conn.logicalPlan(q.req.SQL, parameters)
 	if err == nil {
 		l := &lineage{tables: q.tables, ctes: map[uint64][]origin{}}
 		var o []origin

@@ -272,13 +272,21 @@ func TestSlotsKeepNothing(t *testing.T) {
 	require.Empty(t, columnText(names, 0))
 }
 
+// The same sort fails without a place to spill to and works with one.
 func TestSpill(t *testing.T) {
-	dir := t.TempDir()
-	e := newEngine(t, Options{Threads: 1, Memory: 64 << 20, SpillDir: dir})
-	got, _ := ask(t, e, "SELECT count(*), max(s) FROM (SELECT range::VARCHAR || 'some padding so that it does not fit' AS s FROM range(3000000) ORDER BY hash(range))")
-	require.Equal(t, []string{"3000000"}, columnText(got, 0))
+	const sql = "SELECT count(*), max(s) FROM (SELECT range::VARCHAR || 'some padding so that it does not fit' AS s FROM range(1200000) ORDER BY hash(range))"
+	small := Options{Threads: 1, Memory: 48 << 20}
+	cramped := newEngine(t, small)
+	err := cramped.Execute(context.Background(), engine.Request{SQL: sql}, discard)
+	require.True(t, lake.Is(err, lake.Exhausted), "%v", err)
+	require.NoError(t, cramped.Close())
+
+	small.SpillDir = t.TempDir()
+	e := newEngine(t, small)
+	got, _ := ask(t, e, sql)
+	require.Equal(t, []string{"1200000"}, columnText(got, 0))
 	require.NoError(t, e.Close())
-	left, err := os.ReadDir(dir)
+	left, err := os.ReadDir(small.SpillDir)
 	require.NoError(t, err)
 	require.Empty(t, left)
 }
