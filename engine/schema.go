@@ -41,17 +41,6 @@ func checkSameField(i int, want, got arrow.Field) error {
 	return nil
 }
 
-// CheckNulls fails with [lake.Invalid], naming the field, when a field of the
-// schema that is not nullable holds a null in the batch.
-func CheckNulls(schema *arrow.Schema, batch arrow.RecordBatch) error {
-	for i, f := range schema.Fields() {
-		if n := batch.Column(i).NullN(); n > 0 && !f.Nullable {
-			return lake.Errorf(lake.Invalid, "field %d, %q, holds %d nulls and is not nullable", i, f.Name, n)
-		}
-	}
-	return nil
-}
-
 // Project returns the schema of a scan: the given top-level fields in the
 // given order, with the table's schema metadata.
 func Project(schema *arrow.Schema, columns []int) *arrow.Schema {

@@ -61,7 +61,7 @@ func testRequiredColumn(t *testing.T, f *fixture) {
 	defer rows.Release()
 	_, err = f.Engine.StageData(t.Context(), place(inc), schema, rows)
 	requireKind(t, err, lake.Invalid)
-	require.ErrorContains(t, err, "must")
+	require.ErrorContains(t, err, "column must holds 1 nulls")
 }
 
 // alienData is what no engine made.
