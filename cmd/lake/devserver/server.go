@@ -21,6 +21,7 @@ import (
 	"github.com/lakeplane/lake/services/access"
 	"github.com/lakeplane/lake/services/metasrv"
 	"github.com/lakeplane/lake/services/query"
+	"github.com/lakeplane/lake/services/query/admission"
 	"github.com/lakeplane/lake/services/query/gate"
 )
 
@@ -119,8 +120,11 @@ func (s *Server) makeTiers(registry prometheus.Registerer) (err error) {
 		return lake.Errorf(lake.Unknown, "connect query to meta: %w", err)
 	}
 	s.query, err = query.New(query.Options{
-		Authority: s.conn, Storage: s.storage.tables, SQL: s.storage.sql,
+		Authority: s.conn, Storage: s.storage.tables, SQL: s.storage.sql, Planner: s.storage.planner,
 		Gate: gate.New(s.storage.sql, gate.DefaultLimits()), Metrics: registry, Log: s.opts.Log, Version: s.opts.Version,
+		// Everybody is the same tenant here, and a burst of somebody's own
+		// programs should wait rather than fail.
+		Admission: admission.Options{PerTenant: 64, Queue: 10 * time.Second},
 	})
 	return err
 }

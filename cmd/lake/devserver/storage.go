@@ -24,6 +24,7 @@ type storage struct {
 	objects *local.Store
 	tables  *enginelance.Engine
 	sql     *duck.Engine
+	planner *duck.Engine // binds statements beside the running queries
 }
 
 // openStorage opens the data directory. The metastore comes first: its lock
@@ -51,7 +52,12 @@ func openStorage(o Options) (s storage, err error) {
 	if err := os.MkdirAll(spill, 0o700); err != nil {
 		return s, lake.Errorf(lake.Unknown, "spill directory: %w", err)
 	}
-	s.sql, err = duck.New(duck.Options{SpillDir: spill})
+	// A query holds its slot for as long as its client reads, so there must be
+	// more of them than cursors that people leave open. They open when used.
+	if s.sql, err = duck.New(duck.Options{Slots: 16, Memory: 512 << 20, SpillDir: spill}); err != nil {
+		return s, err
+	}
+	s.planner, err = duck.New(duck.Options{Slots: 2, Threads: 1, Memory: 128 << 20})
 	return s, err
 }
 
@@ -94,6 +100,9 @@ func (s storage) sweep(ctx context.Context, loc lake.Location) error {
 
 func (s storage) close() error {
 	var errs []error
+	if s.planner != nil {
+		errs = append(errs, s.planner.Close())
+	}
 	if s.sql != nil {
 		errs = append(errs, s.sql.Close())
 	}
