@@ -150,7 +150,7 @@ func stockRead(t *testing.T, dir string, versions ...string) map[string]stockVer
 }
 
 func TestWeReadLanceDBVersions(t *testing.T) {
-	for _, fileVersion := range []string{"2.1", "2.2"} {
+	for _, fileVersion := range []string{"2.0", "2.1", "2.2"} {
 		t.Run(fileVersion, func(t *testing.T) {
 			f := newFixture(t)
 			dir := t.TempDir()
