@@ -9,6 +9,14 @@ import (
 	"fmt"
 	"os"
 	"syscall"
+	"time"
+)
+
+// A server whose parent was killed ends a moment after it. Whoever restarts at
+// once meets it still closing the database, and waits for it this long.
+const (
+	lockPatience = 10 * time.Second
+	lockPoll     = 20 * time.Millisecond
 )
 
 // lockFile takes an exclusive lock that the kernel drops when the process ends,
@@ -18,7 +26,11 @@ func lockFile(path string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("database lock: %w", err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	err = tryLock(f)
+	for end := time.Now().Add(lockPatience); errors.Is(err, syscall.EWOULDBLOCK) && time.Now().Before(end); err = tryLock(f) {
+		time.Sleep(lockPoll)
+	}
+	if err != nil {
 		_ = f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, fmt.Errorf("%w: another server has the database open (%s)", errTaken, path)
@@ -27,3 +39,5 @@ func lockFile(path string) (*os.File, error) {
 	}
 	return f, nil
 }
+
+func tryLock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }

@@ -218,7 +218,7 @@ func TestADBCErrorsAreClear(t *testing.T) {
 		"SELECT * FROM adbc.missing":  "adbc.missing",
 		"SELEC 1":                     "syntax error",
 		"DROP TABLE adbc.typed":       "SELECT",
-		"SELECT 1; SELECT 2":          "one statement",
+		"SELECT 1; SELECT 2":          "2 statements",
 		"SELECT * FROM 'x.parquet'":   "x.parquet",
 		"COPY (SELECT 1) TO '/tmp/x'": "SELECT",
 	} {
