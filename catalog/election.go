@@ -37,8 +37,9 @@ type ElectionOptions struct {
 	// who leads, never what is correct. 0 means 5 s.
 	MaxClockSkew time.Duration
 	// Exclusive says that no other live process can use the store, as a
-	// process lock on an embedded one proves: an earlier holder is dead, and
-	// its lease is taken over at once.
+	// process lock on an embedded one proves. An earlier holder is dead, so
+	// its lease is taken over at once; nobody can take over from this process,
+	// so a late renewal does not stop its writes.
 	Exclusive bool
 	// Logger receives changes of leadership and failures. nil means
 	// slog.Default.
@@ -145,7 +146,7 @@ func (e *Election) Fence() (Fence, error) {
 	switch {
 	case e.state.fence.raw == nil:
 		return Fence{}, lake.Errorf(lake.Unavailable, "not the leader; %s", e.state.lease.describe())
-	case !time.Now().Before(e.state.until):
+	case !e.opts.Exclusive && !time.Now().Before(e.state.until):
 		return Fence{}, lake.Errorf(lake.Unavailable, "the leader could not renew its lease in time")
 	}
 	return e.state.fence, nil

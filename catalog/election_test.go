@@ -158,6 +158,9 @@ func TestElectionExclusiveNeedsNoPatience(t *testing.T) {
 		b := run(t, store, "b", true)
 		sleep(time.Millisecond)
 		require.True(t, b.leads())
+		b.cut.Store(true)
+		sleep(time.Minute)
+		require.True(t, b.leads(), "a slow store is no reason to stop when nobody else can lead")
 	})
 }
 

@@ -52,7 +52,9 @@ func newWorld(t *testing.T) *world {
 		t: t, store: &hooked{Store: s}, acknowledged: map[logical]place{},
 		dropped: map[lake.Incarnation]bool{}, newest: map[lake.Incarnation]lake.Version{},
 	}
-	w.c = catalog.New(w.store, catalog.Options{})
+	// Ids made earlier in this process keep the later ones from going back to
+	// the bubble's time, so the clock of the world is that of its ids.
+	w.c = catalog.New(w.store, catalog.Options{Now: func() time.Time { return lake.NewID().Time() }})
 	w.fences = append(w.fences, lead(t, w.store))
 	return w
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/metastore"
@@ -21,10 +20,6 @@ const (
 	// records share one transaction with the fence, the table and the rows of
 	// the engine, and metastore.MaxOps bounds it.
 	MaxGroup = 16
-	// MaxReasonBytes bounds the reason of a drop.
-	MaxReasonBytes = 1024
-	// maxRequesterBytes bounds the name of who asked for a drop.
-	maxRequesterBytes = 256
 )
 
 // Create registers a new table with its first snapshot. ops are the engine's,
@@ -146,74 +141,6 @@ func (c *Catalog) fencedError(ctx context.Context, fence Fence, name lake.TableN
 		return nil
 	}
 	return lake.Errorf(lake.Fenced, "another leader took over from epoch %d", fence.epoch)
-}
-
-// DropRequest says who drops a table and why.
-type DropRequest struct {
-	// Requester is the principal, for the record; at most 256 bytes.
-	Requester string
-	// Reason is free text, at most [MaxReasonBytes] bytes.
-	Reason string
-	// PurgeAfter is when the objects may be deleted.
-	PurgeAfter time.Time
-}
-
-func (r DropRequest) check() error {
-	switch {
-	case len(r.Reason) > MaxReasonBytes:
-		return lake.Errorf(lake.Invalid, "reason of %d bytes: at most %d are kept", len(r.Reason), MaxReasonBytes)
-	case len(r.Requester) > maxRequesterBytes:
-		return lake.Errorf(lake.Invalid, "requester of %d bytes: at most %d", len(r.Requester), maxRequesterBytes)
-	case r.PurgeAfter.IsZero():
-		return lake.Errorf(lake.Invalid, "no time after which the objects may be deleted")
-	}
-	return nil
-}
-
-// Drop removes exactly the given record from the registry and leaves its
-// tombstone and the pending procedure of kind [DropKind] that will delete the
-// objects. retire are the engine's operations, which bar further versions.
-// The name is free at once; the procedure is not started here.
-//
-// lake.NotFound when the table is gone, lake.Precondition when another
-// incarnation carries the name, lake.Conflict when it moved: read again and
-// retry. lake.Fenced and lake.Undetermined as for Create.
-func (c *Catalog) Drop(ctx context.Context, fence Fence, table Table, retire []metastore.Op, req DropRequest) (Tombstone, error) {
-	verb := "drop table " + table.Name.String()
-	if table.raw == nil {
-		return Tombstone{}, lake.Errorf(lake.Invalid, "%s: the table was not read from the catalog", verb)
-	}
-	if err := errors.Join(fence.check(), req.check()); err != nil {
-		return Tombstone{}, lake.Wrap(verb, err)
-	}
-	grave, err := newTombstone(table, req, c.now())
-	if err != nil {
-		return Tombstone{}, lake.Wrap(verb, err)
-	}
-	bury := metastore.Create(tombstoneKey(table.Name, table.Snapshot.Incarnation), grave.raw)
-	remove := metastore.Remove(tableKey(table.Name), table.raw)
-	intent := c.CreateProcedureOp(Procedure{
-		Kind: DropKind, ID: grave.ProcedureID(), CreatedAt: grave.DroppedAt,
-		Namespace: table.Name.Namespace, Table: table.Name.Name,
-	})
-	err = c.changeRegistry(ctx, fence, remove, bury, append([]metastore.Op{bury, intent}, retire...))
-	if err != nil {
-		return Tombstone{}, lake.Wrap(verb, c.dropError(ctx, table, err))
-	}
-	return grave, nil
-}
-
-func (c *Catalog) dropError(ctx context.Context, table Table, err error) error {
-	if !isConflict(err) {
-		return err
-	}
-	switch now, e := c.Get(ctx, table.Name); {
-	case lake.Is(e, lake.NotFound):
-		return lake.Errorf(lake.NotFound, "no table %s", table.Name)
-	case e == nil && now.Snapshot.Incarnation != table.Snapshot.Incarnation:
-		return lake.Errorf(lake.Precondition, "another table carries the name: incarnation %s", now.Snapshot.Incarnation)
-	}
-	return err
 }
 
 // changeRegistry commits a change of the set of tables: change on the table's
