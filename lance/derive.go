@@ -62,6 +62,7 @@ func (m *Manifest) Append(fragments []*lancepb.DataFragment, c Commit) (*Manifes
 	if err := next.addFragments(fragments); err != nil {
 		return nil, err
 	}
+	next.extendFragments(m, next.pb.Fragments[len(m.pb.Fragments):])
 	// In the transaction the fragments have no ids yet: a writer that rebases
 	// it onto another version assigns them again.
 	unplaced := make([]*lancepb.DataFragment, len(fragments))

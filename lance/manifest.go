@@ -5,6 +5,8 @@ package lance
 import (
 	"encoding/binary"
 	"math"
+	"slices"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -33,6 +35,12 @@ type Manifest struct {
 	transaction *lancepb.Transaction
 	// indexes is the index section as found. It is carried along unread.
 	indexes []byte
+
+	// fragments is the encoded list of fragments, nearly all of a large
+	// manifest. An append encodes only what it adds.
+	encode    sync.Once
+	fragments []byte
+	encodeErr error
 }
 
 // ParseManifest reads the exact bytes of a manifest object. Bytes that
@@ -99,9 +107,12 @@ func (m *Manifest) readSections(body []byte) error {
 // Encode returns the bytes of the manifest's object.
 func (m *Manifest) Encode() ([]byte, error) {
 	pb := shallow(m.pb)
-	out := make([]byte, 0, 4096+256*len(pb.Fragments))
 	pb.IndexSection, pb.TransactionSection = nil, nil
-	var err error
+	fragments, err := m.encodedFragments()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]byte, 0, 4096+len(m.indexes)+len(fragments))
 	if m.indexes != nil {
 		pb.IndexSection = proto.Uint64(uint64(len(out)))
 		out = append(binary.LittleEndian.AppendUint32(out, uint32(len(m.indexes))), m.indexes...)
@@ -113,7 +124,9 @@ func (m *Manifest) Encode() ([]byte, error) {
 		}
 	}
 	at := len(out)
-	if out, err = appendMessage(out, pb); err != nil {
+	// Fields of a message may come in any order and in pieces.
+	pb.Fragments = nil
+	if out, err = appendMessage(out, pb, fragments...); err != nil {
 		return nil, err
 	}
 	out = binary.LittleEndian.AppendUint64(out, uint64(at))
@@ -122,12 +135,43 @@ func (m *Manifest) Encode() ([]byte, error) {
 	return append(out, magic...), nil
 }
 
-func appendMessage(out []byte, m proto.Message) ([]byte, error) {
-	at := len(out)
-	out, err := proto.MarshalOptions{Deterministic: true}.MarshalAppend(append(out, 0, 0, 0, 0), m)
+// encodedFragments returns the fragments as a piece of a manifest message. The
+// caller must not change it.
+func (m *Manifest) encodedFragments() ([]byte, error) {
+	m.encode.Do(func() {
+		if m.fragments == nil && m.encodeErr == nil {
+			m.fragments, m.encodeErr = marshal(nil, &lancepb.Manifest{Fragments: m.pb.GetFragments()})
+		}
+	})
+	return m.fragments, m.encodeErr
+}
+
+// extendFragments derives the encoded list of m, which has the fragments of
+// base and then some more.
+func (m *Manifest) extendFragments(base *Manifest, added []*lancepb.DataFragment) {
+	old, err := base.encodedFragments()
+	if err == nil {
+		m.fragments, m.encodeErr = marshal(slices.Clip(old), &lancepb.Manifest{Fragments: added})
+	}
+}
+
+func marshal(out []byte, m proto.Message) ([]byte, error) {
+	out, err := proto.MarshalOptions{Deterministic: true}.MarshalAppend(out, m)
 	if err != nil {
 		return nil, invalid("encode manifest: %w", err)
 	}
+	return out, nil
+}
+
+// appendMessage appends a message, with further fields in encoded form, behind
+// its length.
+func appendMessage(out []byte, m proto.Message, more ...byte) ([]byte, error) {
+	at := len(out)
+	out, err := marshal(append(out, 0, 0, 0, 0), m)
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, more...)
 	length := len(out) - at - 4
 	if length > math.MaxUint32 {
 		return nil, invalid("encode manifest: a message of %d bytes", length)

@@ -104,6 +104,18 @@ func TestManifestOfAnAppend(t *testing.T) {
 	require.Equal(t, "d.lance", again.Fragments()[2].GetFiles()[0].GetPath())
 	require.Len(t, two.Fragments(), 2)
 	require.Empty(t, one.Fragments())
+
+	// What was encoded bit by bit is what encoding everything at once gives.
+	whole := &Manifest{pb: three.pb, transaction: three.transaction}
+	require.Equal(t, mustEncode(t, whole), mustEncode(t, three))
+	require.Equal(t, "d.lance", mustParse(t, mustEncode(t, again)).Fragments()[2].GetFiles()[0].GetPath())
+}
+
+func mustParse(t testing.TB, raw []byte) *Manifest {
+	t.Helper()
+	m, err := ParseManifest(raw)
+	require.NoError(t, err)
+	return m
 }
 
 func TestFragmentIDsAreNeverReused(t *testing.T) {
@@ -234,8 +246,9 @@ func FuzzParseManifest(f *testing.F) {
 	one := mustManifest(f)
 	two, err := one.Append([]*lancepb.DataFragment{testFragment(3, "a.lance")}, testCommit("k", "v"))
 	require.NoError(f, err)
-	two.pb.Fragments[0].DeletionFile = &lancepb.DeletionFile{NumDeletedRows: 1}
-	two.indexes = []byte{}
+	deleted := proto.CloneOf(two.pb)
+	deleted.Fragments[0].DeletionFile = &lancepb.DeletionFile{NumDeletedRows: 1}
+	two = &Manifest{pb: deleted, transaction: two.transaction, indexes: []byte{}}
 	f.Add(mustEncode(f, one))
 	f.Add(mustEncode(f, two))
 	f.Add([]byte("\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00LANC"))
