@@ -54,7 +54,7 @@ func (e *pageEncoder) encode(a *accum) (encodedPage, error) {
 	lv := e.levels(a)
 	t := e.leaf.value
 	switch {
-	case a.n == 0 || lv.nulls && (lv.rep == nil || len(lv.rep) == a.rows):
+	case a.n == 0 || t.kind == nullValues || lv.nulls && (lv.rep == nil || len(lv.rep) == a.rows):
 		// Nulls inside longer lists are not stored as constants: readers exist
 		// that take the levels of such a page for its rows.
 		return e.constant(lv), nil
