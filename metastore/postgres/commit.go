@@ -33,7 +33,14 @@ func (s *Store) Commit(ctx context.Context, txn metastore.Txn) error {
 	if txn.Token == "" {
 		txn.Token = lake.NewID().String()
 	}
-	return s.settle(ctx, txn, arguments(txn))
+	if err := s.settle(ctx, txn, arguments(txn)); err != nil {
+		return err
+	}
+	s.hub.Changed(txn.Ops)
+	if s.peers != nil {
+		s.peers.changed(txn.Ops)
+	}
+	return nil
 }
 
 // settle makes the call until its outcome is known.

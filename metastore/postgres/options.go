@@ -19,6 +19,11 @@ type Options struct {
 	// DSN is the connection string, a URL or keywords and values. It may name
 	// a pooler in transaction mode.
 	DSN string
+	// ListenDSN is a connection string that leads to the server without a
+	// pooler, for LISTEN. With it, watchers hear of the commits of every
+	// process that has one as well. Default: none, and watchers hear of this
+	// process's commits only; they poll for the others.
+	ListenDSN string
 	// Schema is the database schema that holds the tables. It is made if it is
 	// missing. Default: lake_metastore.
 	Schema string
@@ -61,6 +66,9 @@ func (o Options) Validate() error {
 		all = append(all, lake.Errorf(lake.Invalid, "no DSN: want a PostgreSQL connection string"))
 	} else if _, err := pgxpool.ParseConfig(o.DSN); err != nil {
 		all = append(all, lake.Errorf(lake.Invalid, "DSN: %w", err)) // pgx leaves the password out
+	}
+	if _, err := pgx.ParseConfig(o.ListenDSN); err != nil {
+		all = append(all, lake.Errorf(lake.Invalid, "listen DSN: %w", err))
 	}
 	if len(o.Schema) > 63 {
 		all = append(all, lake.Errorf(lake.Invalid, "schema %q: want at most 63 bytes", o.Schema))

@@ -14,16 +14,19 @@ import (
 
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/metastore"
+	"github.com/lakeplane/lake/metastore/internal/notify"
 	"github.com/lakeplane/lake/metastore/internal/rules"
 )
 
 // Store is a [metastore.Store] in a PostgreSQL schema. It also is a
-// [metastore.Snapshotter]. It is safe for concurrent use, and several
-// processes may use one schema.
+// [metastore.Watcher] and a [metastore.Snapshotter]. It is safe for concurrent
+// use, and several processes may use one schema.
 type Store struct {
-	pool *pgxpool.Pool
-	opts Options
-	sql  statements
+	pool  *pgxpool.Pool
+	opts  Options
+	sql   statements
+	hub   notify.Hub
+	peers *peers // nil without a ListenDSN
 
 	gate   sync.RWMutex // held shared by every call, exclusively by Close
 	closed bool
@@ -33,6 +36,7 @@ type Store struct {
 
 var (
 	_ metastore.Store       = (*Store)(nil)
+	_ metastore.Watcher     = (*Store)(nil)
 	_ metastore.Snapshotter = (*Store)(nil)
 )
 
@@ -94,7 +98,17 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if opts.SweepInterval > 0 {
 		s.done.Go(func() { s.sweepRegularly(background) })
 	}
+	if opts.ListenDSN != "" {
+		s.peers = newPeers(s)
+		s.done.Go(func() { s.peers.listen(background) })
+		s.done.Go(func() { s.peers.tell(background) })
+	}
 	return s, nil
+}
+
+// Watch implements [metastore.Watcher].
+func (s *Store) Watch(ctx context.Context, prefix string) (<-chan struct{}, error) {
+	return s.hub.Watch(ctx, prefix)
 }
 
 // enter admits a call until leave.
@@ -229,6 +243,7 @@ func (s *Store) Close() error {
 	s.closed = true
 	s.stop()
 	s.done.Wait()
+	s.hub.Close()
 	s.pool.Close()
 	return nil
 }

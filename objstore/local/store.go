@@ -11,8 +11,6 @@ import (
 	"path/filepath"
 	"sync"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/objstore"
 )
@@ -32,7 +30,7 @@ var _ objstore.Store = (*Store)(nil)
 
 // Open opens the store under root, which it makes if it is missing, and
 // removes the scratch files of processes that died.
-func Open(root string) (*Store, error) { return open(root, unix.Fsync) }
+func Open(root string) (*Store, error) { return open(root, fsync) }
 
 // open takes the system call that syncs a file or folder, for tests.
 func open(root string, fsync func(fd int) error) (*Store, error) {

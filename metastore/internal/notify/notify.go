@@ -55,13 +55,18 @@ func (h *Hub) drop(w *watcher) {
 	}
 }
 
-// Changed wakes the watchers of the keys that ops changed. It never blocks on
-// a watcher: an undelivered signal already stands for this change.
+// Changed wakes the watchers of the keys that ops changed.
 func (h *Hub) Changed(ops []metastore.Op) {
+	h.Wake(func(prefix string) bool { return touches(ops, prefix) })
+}
+
+// Wake wakes the watchers of the prefixes that match. It never blocks on a
+// watcher: an undelivered signal already stands for this change.
+func (h *Hub) Wake(match func(prefix string) bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for w := range h.watchers {
-		if !touches(ops, w.prefix) {
+		if !match(w.prefix) {
 			continue
 		}
 		select {
