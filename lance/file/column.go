@@ -21,7 +21,8 @@ type columnReader interface {
 	// read returns the rows of the ranges, which ascend and do not overlap, as
 	// one array that the caller releases. Bytes up to row ahead of the last
 	// page touched may be read along.
-	read(ranges []rows, ahead uint64) (arrow.Array, error)
+	// More than limit bytes of variable values fail with errBatchTooLarge.
+	read(ranges []rows, ahead uint64, limit int) (arrow.Array, error)
 	// close gives up the memory of the reader; arrays stay valid.
 	close()
 }
@@ -59,9 +60,9 @@ func newLeafColumn(c *container, l *leaf, column int) (*leafColumn, error) {
 }
 
 // fill decodes ranges of rows to lc.batch.
-func (lc *leafColumn) fill(mem memory.Allocator, ranges []rows, ahead uint64) error {
+func (lc *leafColumn) fill(mem memory.Allocator, ranges []rows, ahead uint64, limit int) error {
 	lc.batch.levels.reset()
-	lc.batch.values = newSink(lc.leaf.value, mem)
+	lc.batch.values = newSink(lc.leaf.value, mem, limit)
 	for _, r := range ranges {
 		if err := lc.pageRange(mem, r, ahead); err != nil {
 			lc.batch.values.release()
@@ -139,7 +140,7 @@ func newRootColumn(r *Reader, n *schema.Node) (columnReader, error) {
 	return rc, nil
 }
 
-func (rc *rootColumn) read(ranges []rows, ahead uint64) (arrow.Array, error) {
+func (rc *rootColumn) read(ranges []rows, ahead uint64, limit int) (arrow.Array, error) {
 	a := assembler{mem: rc.mem, leaves: make(map[*schema.Node]*leafBatch, len(rc.leaves))}
 	defer func() {
 		for _, b := range a.leaves {
@@ -151,7 +152,7 @@ func (rc *rootColumn) read(ranges []rows, ahead uint64) (arrow.Array, error) {
 		n += int(r.to - r.from)
 	}
 	for _, lc := range rc.leaves {
-		if err := lc.fill(rc.mem, ranges, ahead); err != nil {
+		if err := lc.fill(rc.mem, ranges, ahead, limit); err != nil {
 			return nil, err
 		}
 		a.leaves[lc.leaf.node] = &lc.batch

@@ -18,6 +18,8 @@ const (
 	// tailRead is what is read first from a source that is not mapped; it
 	// holds the metadata of most files, so that opening is one read.
 	tailRead = 64 << 10
+	// maxTail is the most metadata that is read ahead.
+	maxTail = 64 << 20
 	// bufferAlign is the alignment of page buffers in the file.
 	bufferAlign = 64
 
@@ -111,10 +113,26 @@ func readContainer(in *input) (*container, error) {
 	if c.major, c.minor, err = foot.version(); err != nil {
 		return nil, err
 	}
+	if err := c.extendTail(foot); err != nil {
+		return nil, err
+	}
 	if err := c.readDescriptor(foot); err != nil {
 		return nil, err
 	}
 	return c, c.readColumns(foot)
+}
+
+// extendTail reads all metadata in one piece when it is more than the tail, so
+// that opening a file of many columns takes two reads and not one per column.
+func (c *container) extendTail(foot footer) error {
+	from := foot.columnMeta - min(foot.columnMeta, tailRead)
+	size := c.in.size - min(c.in.size, from)
+	if c.in.mem != nil || size <= uint64(len(c.tail)) || size > maxTail {
+		return nil
+	}
+	var err error
+	c.tail, err = c.in.bytes(from, size)
+	return err
 }
 
 // table reads an offset table: n pairs of position and length.
@@ -147,8 +165,13 @@ func (c *container) readColumns(foot footer) error {
 		return err
 	}
 	c.columns = make([]*containerpb.ColumnMetadata, foot.columns)
+	var total uint64
 	for i := range c.columns {
 		entry := entries[i*16:]
+		// Columns that share metadata could make much of little.
+		if total += min(binary.LittleEndian.Uint64(entry[8:]), c.in.size); total > c.in.size {
+			return corrupt("the metadata of the columns exceeds the file")
+		}
 		b, err := c.at(binary.LittleEndian.Uint64(entry), binary.LittleEndian.Uint64(entry[8:]))
 		if err != nil {
 			return err

@@ -84,9 +84,9 @@ func (r *Reader) scan(ctx context.Context, o ScanOptions, yield func(arrow.Recor
 	size := b.rowsPer(o)
 	for at := o.Start; at < o.End; {
 		to := min(o.End, at+size-at%size)
-		batch, err := b.batch(ctx, []rows{{at, to}}, o.End)
-		if errors.Is(err, errBatchTooLarge) && size > 1 {
-			size = max(1, size/4)
+		batch, err := b.batch(ctx, []rows{{at, to}}, o.End, o.limit(to-at))
+		if errors.Is(err, errBatchTooLarge) && to-at > 1 {
+			size = max(1, (to-at)/4)
 			continue
 		}
 		if err != nil {
@@ -98,6 +98,16 @@ func (r *Reader) scan(ctx context.Context, o ScanOptions, yield func(arrow.Recor
 		at = to
 	}
 	return nil
+}
+
+// limit is the size at which a batch of variable values is cut smaller. The
+// estimate of BatchBytes misses values that are stored compressed or once for
+// many rows. A single row may have what it needs.
+func (o *ScanOptions) limit(rows uint64) int {
+	if rows == 1 || o.BatchBytes > maxBatchBytes/4 {
+		return maxBatchBytes
+	}
+	return int(max(1<<20, 4*o.BatchBytes))
 }
 
 // batcher decodes batches of a projection.
@@ -170,7 +180,7 @@ func (b *batcher) rowsPer(o ScanOptions) uint64 {
 }
 
 // batch decodes ranges of rows to one batch.
-func (b *batcher) batch(ctx context.Context, ranges []rows, ahead uint64) (arrow.RecordBatch, error) {
+func (b *batcher) batch(ctx context.Context, ranges []rows, ahead uint64, limit int) (arrow.RecordBatch, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -182,7 +192,7 @@ func (b *batcher) batch(ctx context.Context, ranges []rows, ahead uint64) (arrow
 			}
 		}
 	}()
-	if err := b.decode(ctx, cols, ranges, ahead); err != nil {
+	if err := b.decode(ctx, cols, ranges, ahead, limit); err != nil {
 		return nil, err
 	}
 	n := 0
@@ -192,11 +202,11 @@ func (b *batcher) batch(ctx context.Context, ranges []rows, ahead uint64) (arrow
 	return array.NewRecordBatch(b.schema, cols, int64(n)), nil
 }
 
-func (b *batcher) decode(ctx context.Context, cols []arrow.Array, ranges []rows, ahead uint64) error {
+func (b *batcher) decode(ctx context.Context, cols []arrow.Array, ranges []rows, ahead uint64, limit int) error {
 	if b.parallel == 1 || len(cols) == 1 {
 		for i, c := range b.columns {
 			var err error
-			if cols[i], err = c.read(ranges, ahead); err != nil {
+			if cols[i], err = c.read(ranges, ahead, limit); err != nil {
 				return err
 			}
 		}
@@ -210,7 +220,7 @@ func (b *batcher) decode(ctx context.Context, cols []arrow.Array, ranges []rows,
 				return err
 			}
 			var err error
-			cols[i], err = c.read(ranges, ahead)
+			cols[i], err = c.read(ranges, ahead, limit)
 			return err
 		})
 	}

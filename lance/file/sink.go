@@ -12,15 +12,20 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
-// errBatchTooLarge says that a batch does not fit 32-bit offsets; the scan
-// answers it with a smaller batch.
-var errBatchTooLarge = errors.New("the values of a batch exceed 2 GiB")
+// errBatchTooLarge says that a batch exceeds its limit; the scan answers it with
+// a smaller batch.
+var errBatchTooLarge = errors.New("the values of a batch exceed its limit of bytes")
+
+// maxBatchBytes is the limit for the values of one leaf in a batch: what 32-bit
+// offsets can say.
+const maxBatchBytes = math.MaxInt32
 
 // sink collects the values of one leaf for one batch. Nulls have a slot with
 // undefined content.
 type sink struct {
-	t   valueType
-	mem memory.Allocator
+	t     valueType
+	mem   memory.Allocator
+	limit int // bytes of variable values, at most
 
 	n    int            // values
 	buf  *memory.Buffer // fixed and bool values, or the bytes of variable ones
@@ -33,7 +38,9 @@ type sink struct {
 	itemValid *memory.Buffer // bits of the items of fixed size lists, or nil
 }
 
-func newSink(t valueType, mem memory.Allocator) *sink { return &sink{t: t, mem: mem} }
+func newSink(t valueType, mem memory.Allocator, limit int) *sink {
+	return &sink{t: t, mem: mem, limit: limit}
+}
 
 // release frees what finish did not hand out.
 func (s *sink) release() {
@@ -233,9 +240,9 @@ func (s *sink) append(r varRun, from, n int) error {
 	return nil
 }
 
-// room reports whether more bytes fit the offset type.
+// room reports whether more bytes fit the limit, and so the offset type.
 func (s *sink) room(more int) error {
-	if !s.t.wide && s.used+more > math.MaxInt32 {
+	if s.used+more > s.limit {
 		return errBatchTooLarge
 	}
 	return nil

@@ -31,7 +31,7 @@ func (r *Reader) Take(ctx context.Context, rowNumbers []uint64, fields []int32) 
 		return nil, err
 	}
 	defer b.close()
-	batch, err := b.batch(ctx, runsOf(sorted), 0)
+	batch, err := b.batch(ctx, runsOf(sorted), 0, maxBatchBytes)
 	if errors.Is(err, errBatchTooLarge) {
 		return nil, invalid("%d rows are too many for one batch: %v", len(rowNumbers), err)
 	}

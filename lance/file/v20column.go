@@ -164,9 +164,9 @@ func (col *column20) decodeValues(d *pageDecoder20, i, n int) error {
 }
 
 // fill decodes ranges of a leaf to col.batch.
-func (col *column20) fill(mem memory.Allocator, ranges []rows) error {
+func (col *column20) fill(mem memory.Allocator, ranges []rows, limit int) error {
 	col.batch.levels.reset()
-	col.batch.values = newSink(col.t, mem)
+	col.batch.values = newSink(col.t, mem, limit)
 	for _, r := range ranges {
 		if err := col.each(r, func(_, from, to int) error { return col.page.appendTo(&col.batch, from, to) }); err != nil {
 			col.batch.values.release()
@@ -244,8 +244,8 @@ func newRootColumn20(r *Reader, root *schema.Node) (columnReader, error) {
 
 func (rc *rootColumn20) close() {}
 
-func (rc *rootColumn20) read(ranges []rows, _ uint64) (arrow.Array, error) {
-	d, err := rc.data(rc.node, ranges)
+func (rc *rootColumn20) read(ranges []rows, _ uint64, limit int) (arrow.Array, error) {
+	d, err := rc.data(rc.node, ranges, limit)
 	if err != nil {
 		return nil, inColumn(rc.node.Field.GetName(), err)
 	}
@@ -253,15 +253,15 @@ func (rc *rootColumn20) read(ranges []rows, _ uint64) (arrow.Array, error) {
 	return array.MakeFromData(d), nil
 }
 
-func (rc *rootColumn20) data(n *schema.Node, ranges []rows) (arrow.ArrayData, error) {
+func (rc *rootColumn20) data(n *schema.Node, ranges []rows, limit int) (arrow.ArrayData, error) {
 	switch n.Type.ID() {
 	case arrow.STRUCT:
-		return rc.structure(n, ranges)
+		return rc.structure(n, ranges, limit)
 	case arrow.LIST, arrow.LARGE_LIST:
-		return rc.list(n, ranges)
+		return rc.list(n, ranges, limit)
 	}
 	col := rc.columns[n]
-	if err := col.fill(rc.mem, ranges); err != nil {
+	if err := col.fill(rc.mem, ranges, limit); err != nil {
 		return nil, err
 	}
 	defer func() { col.batch.values.release() }()
@@ -271,7 +271,7 @@ func (rc *rootColumn20) data(n *schema.Node, ranges []rows) (arrow.ArrayData, er
 }
 
 // structure builds a struct, which has no nulls of its own in this version.
-func (rc *rootColumn20) structure(n *schema.Node, ranges []rows) (arrow.ArrayData, error) {
+func (rc *rootColumn20) structure(n *schema.Node, ranges []rows, limit int) (arrow.ArrayData, error) {
 	var children []arrow.ArrayData
 	defer func() {
 		for _, c := range children {
@@ -283,7 +283,7 @@ func (rc *rootColumn20) structure(n *schema.Node, ranges []rows) (arrow.ArrayDat
 		length += int(r.to - r.from)
 	}
 	for _, c := range n.Children {
-		d, err := rc.data(c, ranges)
+		d, err := rc.data(c, ranges, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -292,14 +292,14 @@ func (rc *rootColumn20) structure(n *schema.Node, ranges []rows) (arrow.ArrayDat
 	return array.NewData(n.Type, length, []*memory.Buffer{nil}, children, 0, 0), nil
 }
 
-func (rc *rootColumn20) list(n *schema.Node, ranges []rows) (arrow.ArrayData, error) {
+func (rc *rootColumn20) list(n *schema.Node, ranges []rows, limit int) (arrow.ArrayData, error) {
 	b := listBuilder20{wide: n.Type.ID() == arrow.LARGE_LIST, col: rc.columns[n]}
 	for _, r := range ranges {
 		if err := b.col.each(r, b.add); err != nil {
 			return nil, err
 		}
 	}
-	child, err := rc.data(n.Children[0], b.items)
+	child, err := rc.data(n.Children[0], b.items, limit)
 	if err != nil {
 		return nil, err
 	}

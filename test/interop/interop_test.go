@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -238,7 +239,11 @@ func scanDataset(dir string) (*arrow.Schema, []arrow.RecordBatch, error) {
 	return s, out, nil
 }
 
+// seeds is the number of random tables; LAKE_INTEROP_SEEDS asks for more.
 func seeds() int {
+	if n, err := strconv.Atoi(os.Getenv("LAKE_INTEROP_SEEDS")); err == nil {
+		return n
+	}
 	if testing.Short() {
 		return 8
 	}
