@@ -82,6 +82,9 @@ typedef struct duckdb_date {
 typedef struct duckdb_time {
 	int64_t micros;
 } duckdb_time;
+typedef struct duckdb_time_ns {
+	int64_t nanos;
+} duckdb_time_ns;
 typedef struct duckdb_timestamp {
 	int64_t micros;
 } duckdb_timestamp;
@@ -204,6 +207,7 @@ duckdb_value duckdb_create_double(double input);
 duckdb_value duckdb_create_decimal(duckdb_decimal input);
 duckdb_value duckdb_create_date(duckdb_date input);
 duckdb_value duckdb_create_time(duckdb_time input);
+duckdb_value duckdb_create_time_ns(duckdb_time_ns input);
 duckdb_value duckdb_create_timestamp(duckdb_timestamp input);
 duckdb_value duckdb_create_timestamp_tz(duckdb_timestamp input);
 duckdb_value duckdb_create_timestamp_s(duckdb_timestamp_s input);

@@ -9,6 +9,7 @@ package duck
 import "C"
 
 import (
+	"strings"
 	"unsafe"
 
 	"github.com/lakeplane/lake/lake"
@@ -85,6 +86,9 @@ func (c *connection) registerScan(slot uint64) error {
 type statement struct{ c C.duckdb_prepared_statement }
 
 func (c *connection) prepare(sql string) (*statement, error) {
+	if i := strings.IndexByte(sql, 0); i >= 0 {
+		return nil, lake.Errorf(lake.Invalid, "the statement holds a NUL byte (at byte %d)", i) // C would end it there
+	}
 	text := C.CString(sql)
 	defer C.free(unsafe.Pointer(text))
 	s := &statement{}
@@ -212,9 +216,10 @@ func (s *statement) lookupText(arg string) ([]byte, error) {
 }
 
 func (s *statement) bindText(i int, text string) error {
-	p := C.CString(text)
-	defer C.free(unsafe.Pointer(p))
-	v := C.duckdb_create_varchar_length(p, C.idx_t(len(text)))
+	v, err := textValue(text)
+	if err != nil {
+		return err
+	}
 	defer C.duckdb_destroy_value(&v)
 	return s.bind(i, v)
 }

@@ -9,6 +9,7 @@ package duck
 import "C"
 
 import (
+	"unicode/utf8"
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -79,9 +80,9 @@ func value(arr arrow.Array, i int) (C.duckdb_value, error) {
 	}
 	switch a := arr.(type) {
 	case *array.String:
-		return textValue(a.Value(i)), nil
+		return textValue(a.Value(i))
 	case *array.LargeString:
-		return textValue(a.Value(i)), nil
+		return textValue(a.Value(i))
 	case *array.Binary:
 		return blobValue(a.Value(i)), nil
 	case *array.LargeBinary:
@@ -91,17 +92,22 @@ func value(arr arrow.Array, i int) (C.duckdb_value, error) {
 	case *array.Dictionary:
 		return value(a.Dictionary(), a.GetValueIndex(i))
 	case *array.Decimal128:
-		return decimalValue(a, i), nil
+		return decimalValue(a, i)
 	case array.ExtensionArray:
 		return value(a.Storage(), i)
 	}
 	return nestedValue(arr, i)
 }
 
-func textValue(s string) C.duckdb_value {
+// textValue checks the text itself: DuckDB would throw an exception, which must
+// not cross into Go.
+func textValue(s string) (C.duckdb_value, error) {
+	if !utf8.ValidString(s) {
+		return nil, lake.Errorf(lake.Invalid, "the text is not UTF-8")
+	}
 	p := C.CString(s)
 	defer C.free(unsafe.Pointer(p))
-	return C.duckdb_create_varchar_length(p, C.idx_t(len(s)))
+	return C.duckdb_create_varchar_length(p, C.idx_t(len(s))), nil
 }
 
 func blobValue(b []byte) C.duckdb_value {
@@ -149,11 +155,10 @@ func timeValue(arr arrow.Array, i int) C.duckdb_value {
 		us := int64(a.Value(i)) * int64(unit.Multiplier()) / int64(arrow.Microsecond.Multiplier())
 		return C.duckdb_create_time(C.duckdb_time{micros: C.int64_t(us)})
 	case *array.Time64:
-		us := int64(a.Value(i))
 		if a.DataType().(*arrow.Time64Type).Unit == arrow.Nanosecond {
-			us /= 1000
+			return C.duckdb_create_time_ns(C.duckdb_time_ns{nanos: C.int64_t(a.Value(i))})
 		}
-		return C.duckdb_create_time(C.duckdb_time{micros: C.int64_t(us)})
+		return C.duckdb_create_time(C.duckdb_time{micros: C.int64_t(a.Value(i))})
 	case *array.Timestamp:
 		return timestampValue(a.DataType().(*arrow.TimestampType), int64(a.Value(i)))
 	}
@@ -176,13 +181,19 @@ func timestampValue(t *arrow.TimestampType, x int64) C.duckdb_value {
 	return C.duckdb_create_timestamp_ns(C.duckdb_timestamp_ns{nanos: C.int64_t(x)})
 }
 
-func decimalValue(a *array.Decimal128, i int) C.duckdb_value {
+func decimalValue(a *array.Decimal128, i int) (C.duckdb_value, error) {
 	t := a.DataType().(*arrow.Decimal128Type)
+	if _, _, err := scanDecimal(t); err != nil {
+		return nil, err
+	}
 	n := a.Value(i)
+	if !n.FitsInPrecision(t.Precision) {
+		return nil, lake.Errorf(lake.Invalid, "the value has more digits than %s", t)
+	}
 	return C.duckdb_create_decimal(C.duckdb_decimal{
 		width: C.uint8_t(t.Precision), scale: C.uint8_t(t.Scale),
 		value: C.duckdb_hugeint{lower: C.uint64_t(n.LowBits()), upper: C.int64_t(n.HighBits())},
-	})
+	}), nil
 }
 
 func nestedValue(arr arrow.Array, i int) (C.duckdb_value, error) {
@@ -219,7 +230,7 @@ func nestedValue(arr arrow.Array, i int) (C.duckdb_value, error) {
 }
 
 func assemble(l logical, vals []C.duckdb_value) (v C.duckdb_value, err error) {
-	var first *C.duckdb_value
+	first := new(C.duckdb_value) // no values are not no list
 	if len(vals) > 0 {
 		first = &vals[0]
 	}

@@ -177,6 +177,16 @@ func TestParameters(t *testing.T) {
 		{`"seven"`, "utf8 seven", arrow.BinaryTypes.String},
 		{"1.5", "float64 1.5", arrow.PrimitiveTypes.Float64},
 		{"[1,2]", "list<item: int32, nullable> [1,2]", arrow.ListOf(arrow.PrimitiveTypes.Int32)},
+		{"[1,null]", "list<item: int32, nullable> [1,null]", arrow.ListOf(arrow.PrimitiveTypes.Int32)},
+		{"[]", "list<item: utf8, nullable> []", arrow.ListOf(arrow.BinaryTypes.String)},
+		{"[[1],null,[]]", "list<item: list<item: int32, nullable>, nullable> [[1],null,[]]", arrow.ListOf(arrow.ListOf(arrow.PrimitiveTypes.Int32))},
+		{"[0.5,1]", "fixed_size_list<item: float32, nullable>[2] [0.5,1]", arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Float32)},
+		{`"01:02:03.000000004"`, "time64[ns] 01:02:03.000000004", arrow.FixedWidthTypes.Time64ns},
+		{`"2026-01-01 00:00:00.123456789"`, "timestamp[ns] 2026-01-01T00:00:00.123456789", &arrow.TimestampType{Unit: arrow.Nanosecond}},
+		{`"2026-01-01 00:00:01Z"`, "timestamp[us, tz=UTC] 2026-01-01T00:00:01Z", &arrow.TimestampType{Unit: arrow.Second, TimeZone: "UTC"}},
+		{`"AQID"`, "binary AQID", arrow.BinaryTypes.Binary},
+		{"true", "bool true", arrow.FixedWidthTypes.Boolean},
+		{"18446744073709551615", "uint64 18446744073709551615", arrow.PrimitiveTypes.Uint64},
 		{`"2026-01-01"`, "date32 2026-01-01", arrow.FixedWidthTypes.Date32},
 		{`"-1.50"`, "decimal(9, 2) -1.5", &arrow.Decimal128Type{Precision: 9, Scale: 2}},
 		{"null", "int32 (null)", arrow.PrimitiveTypes.Int64}, // DuckDB's NULL has no type of its own
@@ -195,6 +205,12 @@ func TestParameters(t *testing.T) {
 func TestParameterErrors(t *testing.T) {
 	e := newEngine(t, Options{})
 	two := jsonBatch(t, arrow.NewSchema([]arrow.Field{field("x", arrow.PrimitiveTypes.Int64)}, nil), `[{"x":1},{"x":2}]`)
+	single := func(data arrow.ArrayData) arrow.RecordBatch {
+		s := arrow.NewSchema([]arrow.Field{field("x", data.DataType())}, nil)
+		return array.NewRecordBatch(s, []arrow.Array{array.MakeFromData(data)}, 1)
+	}
+	badText := single(array.NewData(arrow.BinaryTypes.String, 1, []*memory.Buffer{nil, buffer[int32](0, 1), buffer[byte](0xFF)}, nil, 0, 0))
+	wideDecimal := single(array.NewData(&arrow.Decimal128Type{Precision: 4}, 1, []*memory.Buffer{nil, buffer[int64](99999, 0)}, nil, 0, 0))
 	for _, c := range []struct {
 		sql    string
 		params arrow.RecordBatch
@@ -205,6 +221,9 @@ func TestParameterErrors(t *testing.T) {
 		{"SELECT ?, ?", two.NewSlice(0, 1), "1 parameters are bound, the statement has 2"},
 		{"SELECT 1", two.NewSlice(0, 1), "1 parameters are bound, the statement has 0"},
 		{"SELECT ? + 'x'::DATE", two.NewSlice(0, 1), ""},
+		{"SELECT ?", badText, "not UTF-8"},
+		{"SELECT ?", wideDecimal, "more digits"},
+		{"SELECT 1\x00 + ?", two.NewSlice(0, 1), "NUL byte (at byte 8)"},
 	} {
 		err := e.Execute(context.Background(), engine.Request{SQL: c.sql, Params: c.params}, discard)
 		require.True(t, lake.Is(err, lake.Invalid), "%s: %v", c.sql, err)

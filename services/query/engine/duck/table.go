@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -127,8 +128,8 @@ func bindColumns(schema *arrow.Schema) ([]column, error) {
 func checkDistinct(what string, fields []arrow.Field) error {
 	seen := make(map[string]string, len(fields))
 	for _, f := range fields {
-		if strings.ContainsRune(f.Name, 0) || f.Name == "" {
-			return lake.Errorf(lake.Unsupported, "%s name %q: SQL names are not empty and hold no NUL", what, f.Name)
+		if strings.ContainsRune(f.Name, 0) || f.Name == "" || !utf8.ValidString(f.Name) {
+			return lake.Errorf(lake.Unsupported, "%s name %q: SQL names are UTF-8, not empty, and hold no NUL", what, f.Name)
 		}
 		key := strings.ToLower(f.Name)
 		if other, ok := seen[key]; ok {
