@@ -343,3 +343,65 @@ func TestLevelsAreThoseOfTheSpecification(t *testing.T) {
 func equalLevels(a, b []uint16) bool {
 	return string(bytesOf(a)) == string(bytesOf(b))
 }
+
+// TestBatchesShrinkToTheirSize scans values that are large, or stored once for
+// many rows.
+func TestBatchesShrinkToTheirSize(t *testing.T) {
+	s := arrow.NewSchema([]arrow.Field{{Name: "v", Type: arrow.BinaryTypes.Binary}}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, s)
+	value := make([]byte, 100<<10)
+	for range 200 {
+		b.Field(0).(*array.BinaryBuilder).Append(value)
+	}
+	data, _ := writeFile(t, s, WriterOptions{}, b.NewRecordBatch())
+	r := openBytes(t, data, true, nil)
+	total := int64(0)
+	for rec, err := range r.Scan(context.Background(), ScanOptions{BatchBytes: 1 << 20}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := rec.NumRows(); n > 11 {
+			t.Errorf("a batch of %d rows of 100 KiB", n)
+		}
+		total += rec.NumRows()
+	}
+	if total != 200 {
+		t.Errorf("%d rows", total)
+	}
+	// The estimate does not see compressed or repeated values; the limit does.
+	o := ScanOptions{BatchBytes: 1 << 20, BatchRows: 200}
+	if got := o.limit(200); got != 4<<20 {
+		t.Errorf("limit %d", got)
+	}
+	if got := o.limit(1); got != maxBatchBytes {
+		t.Errorf("limit of one row %d", got)
+	}
+}
+
+// TestWriterMemoryIsBounded writes far more than a page per column and looks at
+// what the writer keeps.
+func TestWriterMemoryIsBounded(t *testing.T) {
+	s := arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: true}, {Name: "s", Type: arrow.ListOf(arrow.BinaryTypes.String)}, {Name: "ok", Type: arrow.FixedWidthTypes.Boolean}}, nil)
+	fields, err := schema.FromArrow(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const page = 64 << 10
+	w, err := NewWriter(io.Discard, s, fields, WriterOptions{PageBytes: page})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &filetest.Generator{R: rand.New(rand.NewPCG(5, 5)), Mem: memory.DefaultAllocator}
+	for range 20 {
+		if err := w.Write(g.Batch(s, 2000)); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range w.columns {
+			a := &c.acc
+			kept := cap(a.fixed) + cap(a.data) + 8*cap(a.offsets) + 2*(cap(a.rep)+cap(a.def)) + cap(c.enc.data)
+			if kept > 8*page+1<<20 {
+				t.Fatalf("column %s keeps %d bytes for pages of %d", c.leaf.path, kept, page)
+			}
+		}
+	}
+}

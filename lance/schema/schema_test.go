@@ -202,3 +202,23 @@ func TestRoundTrip(t *testing.T) {
 		}
 	})
 }
+
+func TestRelaxLoosensBelowNullableFieldsOnly(t *testing.T) {
+	i32 := arrow.PrimitiveTypes.Int32
+	inner := func(null bool) arrow.DataType {
+		return arrow.ListOfField(arrow.Field{Name: "item", Type: arrow.StructOf(arrow.Field{Name: "x", Type: i32, Nullable: null}), Nullable: null})
+	}
+	in := arrow.NewSchema([]arrow.Field{
+		{Name: "required", Type: inner(false)},
+		{Name: "optional", Type: inner(false), Nullable: true},
+		{Name: "plain", Type: i32},
+	}, nil)
+	out, changed := Relax(in)
+	want := arrow.NewSchema([]arrow.Field{in.Field(0), {Name: "optional", Type: inner(true), Nullable: true}, in.Field(2)}, nil)
+	if !changed || !out.Equal(want) {
+		t.Errorf("changed %t, got %v", changed, out)
+	}
+	if again, changed := Relax(out); changed || !again.Equal(out) {
+		t.Errorf("changed again to %v", again)
+	}
+}

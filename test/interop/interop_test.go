@@ -245,9 +245,9 @@ func seeds() int {
 		return n
 	}
 	if testing.Short() {
-		return 8
+		return 4
 	}
-	return 40
+	return 12
 }
 
 // generate makes a random table. Tables with an array of booleans that is all
