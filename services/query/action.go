@@ -159,8 +159,7 @@ func cancelFlightInfo(f *flightService, _ context.Context, p access.Principal, b
 }
 
 func cancelQuery(f *flightService, _ context.Context, p access.Principal, body []byte) (proto.Message, error) {
-	//lint:ignore SA1019 older clients still send it
-	var req pb.ActionCancelQueryRequest
+	var req pb.ActionCancelQueryRequest //nolint:staticcheck // older clients still send it
 	if err := unpack(body, &req); err != nil {
 		return nil, err
 	}
@@ -169,8 +168,9 @@ func cancelQuery(f *flightService, _ context.Context, p access.Principal, body [
 		return nil, err
 	}
 	status, err := f.cancel(p, &info)
-	//lint:ignore SA1019 older clients still expect it
-	return &pb.ActionCancelQueryResult{Result: pb.ActionCancelQueryResult_CancelResult(status)}, err
+	return &pb.ActionCancelQueryResult{ //nolint:staticcheck // older clients still expect it
+		Result: pb.ActionCancelQueryResult_CancelResult(status),
+	}, err
 }
 
 // cancel stops the query of a FlightInfo on this replica, and keeps it from

@@ -47,8 +47,10 @@ type authority struct {
 }
 
 func newAuthority() *authority {
-	return &authority{engine: enginetest.NewMemory(), tables: map[lake.TableName]*lakepb.Table{},
-		operations: map[lake.ID]*lakepb.AppendResult{}, calls: map[string]int{}, callers: map[string]access.Principal{}}
+	return &authority{
+		engine: enginetest.NewMemory(), tables: map[lake.TableName]*lakepb.Table{},
+		operations: map[lake.ID]*lakepb.AppendResult{}, calls: map[string]int{}, callers: map[string]access.Principal{},
+	}
 }
 
 func (a *authority) enter(ctx context.Context, call string) {
@@ -81,8 +83,10 @@ func nameOf(n *lakepb.TableName) lake.TableName {
 }
 
 func encodeSnapshot(s lake.Snapshot) *lakepb.Snapshot {
-	return &lakepb.Snapshot{Engine: s.Engine, Location: string(s.Location), Incarnation: s.Incarnation.String(), Version: uint64(s.Version),
-		Manifest: &lakepb.Manifest{Path: s.Manifest.Path, Size: s.Manifest.Size, Sha256: s.Manifest.SHA256[:]}}
+	return &lakepb.Snapshot{
+		Engine: s.Engine, Location: string(s.Location), Incarnation: s.Incarnation.String(), Version: uint64(s.Version),
+		Manifest: &lakepb.Manifest{Path: s.Manifest.Path, Size: s.Manifest.Size, Sha256: s.Manifest.SHA256[:]},
+	}
 }
 
 func decodeSnapshot(s *lakepb.Snapshot) lake.Snapshot {
@@ -90,8 +94,10 @@ func decodeSnapshot(s *lakepb.Snapshot) lake.Snapshot {
 	if err != nil {
 		panic(err)
 	}
-	return lake.Snapshot{Engine: s.GetEngine(), Location: lake.Location(s.GetLocation()), Incarnation: inc, Version: lake.Version(s.GetVersion()),
-		Manifest: lake.Manifest{Path: s.GetManifest().GetPath(), Size: s.GetManifest().GetSize(), SHA256: lake.Digest(s.GetManifest().GetSha256())}}
+	return lake.Snapshot{
+		Engine: s.GetEngine(), Location: lake.Location(s.GetLocation()), Incarnation: inc, Version: lake.Version(s.GetVersion()),
+		Manifest: lake.Manifest{Path: s.GetManifest().GetPath(), Size: s.GetManifest().GetSize(), SHA256: lake.Digest(s.GetManifest().GetSha256())},
+	}
 }
 
 func (a *authority) CreateTable(ctx context.Context, req *lakepb.CreateTableRequest) (*lakepb.Table, error) {
@@ -281,7 +287,8 @@ func (a *authority) create(t testing.TB, name string, schema *arrow.Schema) lake
 	t.Helper()
 	ns, table, _ := strings.Cut(name, ".")
 	_, err := a.CreateTable(context.Background(), &lakepb.CreateTableRequest{
-		Name: &lakepb.TableName{Namespace: ns, Name: table}, Schema: flight.SerializeSchema(schema, memory.DefaultAllocator)})
+		Name: &lakepb.TableName{Namespace: ns, Name: table}, Schema: flight.SerializeSchema(schema, memory.DefaultAllocator),
+	})
 	require.NoError(t, err)
 	return lake.TableName{Namespace: ns, Name: table}
 }

@@ -42,8 +42,10 @@ func measured(n int, schema *arrow.Schema) arrow.RecordBatch {
 }
 
 var wideSchema = arrow.NewSchema([]arrow.Field{
-	{Name: "id", Type: arrow.PrimitiveTypes.Int64}, {Name: "x", Type: arrow.PrimitiveTypes.Float64},
-	{Name: "bucket", Type: arrow.PrimitiveTypes.Int32}, {Name: "episode", Type: arrow.BinaryTypes.String},
+	{Name: "id", Type: arrow.PrimitiveTypes.Int64},
+	{Name: "x", Type: arrow.PrimitiveTypes.Float64},
+	{Name: "bucket", Type: arrow.PrimitiveTypes.Int32},
+	{Name: "episode", Type: arrow.BinaryTypes.String},
 }, nil)
 
 // bare is arrow-go's own way to serve ready batches.

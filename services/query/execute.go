@@ -60,7 +60,7 @@ func (s *Server) execute(ctx context.Context, p access.Principal, handle []byte,
 
 // stream answers the claims' statement.
 func (s *Server) stream(ctx context.Context, p access.Principal, claims *ticket.Claims, out flight.FlightService_DoGetServer) error {
-	stmt, err := s.gate.Check(ctx, claims.SQL)
+	stmt, err := s.check(ctx, claims.SQL)
 	if err != nil {
 		return err
 	}

@@ -27,8 +27,10 @@ func TestTheServiceAnswersWhatAsksAboutTables(t *testing.T) {
 		{"ann-token", "SELECT count(*) AS n FROM lake.information_schema.tables", `{"n":2}`},
 		{"bob-token", "SELECT count(*) AS n FROM INFORMATION_SCHEMA.Tables", `{"n":1}`},
 		{"ann-token", `SELECT c.column_name, c.data_type, 'information_schema.x' AS text FROM "information_schema".columns AS c JOIN information_schema . tables AS t USING (table_schema, table_name) WHERE information_schema.columns.column_name IS NULL OR table_schema = 'lab' ORDER BY ordinal_position`, ""},
-		{"ann-token", `SELECT c.column_name, c.is_nullable, c.data_type, 'information_schema.x' AS text FROM "information_schema".columns AS c /* information_schema.y */ JOIN information_schema . tables AS t USING (table_schema, table_name) WHERE table_schema = 'lab' ORDER BY ordinal_position`,
-			`{"column_name":"id","data_type":"BIGINT","is_nullable":"NO","text":"information_schema.x"} {"column_name":"note","data_type":"VARCHAR","is_nullable":"YES","text":"information_schema.x"}`},
+		{
+			"ann-token", `SELECT c.column_name, c.is_nullable, c.data_type, 'information_schema.x' AS text FROM "information_schema".columns AS c /* information_schema.y */ JOIN information_schema . tables AS t USING (table_schema, table_name) WHERE table_schema = 'lab' ORDER BY ordinal_position`,
+			`{"column_name":"id","data_type":"BIGINT","is_nullable":"NO","text":"information_schema.x"} {"column_name":"note","data_type":"VARCHAR","is_nullable":"YES","text":"information_schema.x"}`,
+		},
 		{"ann-token", "SELECT data_type, numeric_precision, numeric_scale FROM information_schema.columns WHERE column_name = 'dec'", `{"data_type":"DECIMAL(38,9)","numeric_precision":38,"numeric_scale":9}`},
 	} {
 		got, err := run(t, r.client(tc.token), tc.sql)

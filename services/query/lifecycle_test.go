@@ -137,8 +137,7 @@ func TestCancelStopsARunningQueryAndItsTicket(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 			start := time.Now()
 			if how == "CancelQuery" {
-				//lint:ignore SA1019 older clients use it
-				res, err := c.CancelQuery(t.Context(), info)
+				res, err := c.CancelQuery(t.Context(), info) //nolint:staticcheck // older clients use it
 				require.NoError(t, err)
 				require.Equal(t, flightsql.CancelResultCancelled, res)
 			} else {

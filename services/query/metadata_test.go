@@ -198,8 +198,10 @@ func TestTypeInfoHasARowForEachType(t *testing.T) {
 	c := newLake(t).replica().client("ann-token")
 	got := list(t, c, schema_ref.XdbcTypeInfo)(c.GetXdbcTypeInfo(t.Context(), nil))
 	names := column(got, 0)
-	for _, want := range []string{"BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
-		"FLOAT", "DOUBLE", "DECIMAL", "VARCHAR", "BLOB", "DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_NS", "LIST", "ARRAY", "STRUCT"} {
+	for _, want := range []string{
+		"BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
+		"FLOAT", "DOUBLE", "DECIMAL", "VARCHAR", "BLOB", "DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_NS", "LIST", "ARRAY", "STRUCT",
+	} {
 		require.Contains(t, names, want)
 	}
 	var codesSeen []int32

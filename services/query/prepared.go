@@ -53,13 +53,13 @@ func (s *Server) preparedInfo(ctx context.Context, p access.Principal, handle []
 	}
 	params := claims.Parameters
 	if len(params) == 0 {
-		params = s.bindings.get(claims.Query)
+		params, _ = s.memo.bindings.get(claims.Query)
 	}
 	return s.statementInfo(ctx, p, claims.SQL, params, desc)
 }
 
-// bind reads one row of parameters and answers with a handle that carries it.
-func (s *Server) bind(p access.Principal, handle []byte, in *putStream) error {
+// bindParameters reads one row of parameters and answers with a handle that carries it.
+func (s *Server) bindParameters(p access.Principal, handle []byte, in *putStream) error {
 	claims, err := openFor(s.prepared, p, handle)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (s *Server) bind(p access.Principal, handle []byte, in *putStream) error {
 	if err != nil {
 		return err
 	}
-	s.bindings.set(claims.Query, claims.Parameters)
+	s.memo.bindings.put(claims.Query, claims.Parameters, len(claims.Parameters))
 	answer, err := proto.Marshal(&pb.DoPutPreparedStatementResult{PreparedStatementHandle: sealed})
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (s *Server) bind(p access.Principal, handle []byte, in *putStream) error {
 // does not open has nothing to close.
 func (s *Server) closePrepared(p access.Principal, handle []byte) {
 	if claims, err := openFor(s.prepared, p, handle); err == nil {
-		s.bindings.forget(claims.Query)
+		s.memo.bindings.forget(claims.Query)
 	}
 }
 

@@ -57,7 +57,7 @@ func (f *flightService) put(stream flight.FlightService_DoPutServer) error {
 	}
 	switch cmd := cmd.(type) {
 	case *pb.CommandPreparedStatementQuery:
-		return f.bind(p, cmd.GetPreparedStatementHandle(), in)
+		return f.bindParameters(p, cmd.GetPreparedStatementHandle(), in)
 	case *pb.CommandStatementIngest:
 		return f.ingest(ctx, p, cmd, in)
 	case *pb.CommandStatementUpdate, *pb.CommandPreparedStatementUpdate:

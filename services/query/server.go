@@ -35,7 +35,7 @@ type Server struct {
 	statement *ticket.Sealer
 	prepared  *ticket.Sealer
 	running   *running
-	bindings  *bindings
+	memo      *memo
 	metrics   *metrics
 	// referring says that the gRPC server has the codec of package wire.
 	referring atomic.Bool
@@ -58,7 +58,7 @@ func New(opts Options) (*Server, error) {
 		statement:  ticket.NewSealer(ticket.Statement, opts.Keys, opts.TicketTTL, nil),
 		prepared:   ticket.NewSealer(ticket.Prepared, opts.Keys, PreparedTTL, nil),
 		running:    newRunning(),
-		bindings:   newBindings(),
+		memo:       newMemo(),
 		catalog:    lakepb.NewCatalogClient(opts.Authority),
 		procedures: lakepb.NewProceduresClient(opts.Authority),
 		authority:  flight.NewFlightServiceClient(opts.Authority),

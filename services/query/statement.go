@@ -18,6 +18,7 @@ import (
 	"github.com/lakeplane/lake/services/access"
 	sqlengine "github.com/lakeplane/lake/services/query/engine"
 	"github.com/lakeplane/lake/services/query/gate"
+	"github.com/lakeplane/lake/services/query/registration"
 	"github.com/lakeplane/lake/services/query/ticket"
 )
 
@@ -37,10 +38,7 @@ func (s *Server) plan(ctx context.Context, p access.Principal, sql string, param
 		return nil, err
 	}
 	defer leave()
-	if len(sql) > lake.MaxSQLBytes {
-		return nil, lake.Errorf(lake.Invalid, "the statement has %d bytes: at most %d are allowed", len(sql), lake.MaxSQLBytes)
-	}
-	stmt, err := s.gate.Check(ctx, sql)
+	stmt, err := s.check(ctx, sql)
 	if err != nil {
 		return nil, err
 	}
@@ -68,13 +66,31 @@ func selectOf(sql string, stmt gate.Parsed) string {
 	return stmt.Body
 }
 
-// bindStatement resolves the references of a query and binds it.
+// bindStatement resolves the references of a query and binds it to them.
 func (s *Server) bindStatement(ctx context.Context, p access.Principal, sql string, stmt gate.Parsed, params []byte) (*plan, error) {
 	refs := namesOf(stmt.References)
 	resolved, err := s.resolve(ctx, p, refs)
 	if err != nil {
 		return nil, err
 	}
+	out := &plan{pins: pinsOf(refs, resolved)}
+	key := newBoundKey(sql, params, refs, resolved)
+	bound, ok := s.memo.bound.get(key)
+	if !ok {
+		if bound, err = s.bind(ctx, sql, refs, resolved, params); err != nil {
+			return nil, err
+		}
+		s.memo.bound.put(key, bound, len(sql)+len(params)+len(key.tables)+fieldBytes*(fieldCount(bound.Schema)+fieldCount(bound.Parameters)))
+	}
+	out.schema, out.parameters = bound.Schema, bound.Parameters
+	return out, nil
+}
+
+// fieldBytes is about what a field takes in memory.
+const fieldBytes = 256
+
+// bind asks the engine what the statement's result and parameters will be.
+func (s *Server) bind(ctx context.Context, sql string, refs []sqlengine.Name, resolved map[sqlengine.Name]registration.Registration, params []byte) (bound sqlengine.Plan, err error) {
 	req := sqlengine.Request{SQL: sql, Tables: make(map[sqlengine.Name]sqlengine.Table, len(refs))}
 	for _, ref := range refs {
 		if schema := virtualSchema(ref); schema != nil {
@@ -87,16 +103,12 @@ func (s *Server) bindStatement(ctx context.Context, p access.Principal, sql stri
 		req.SQL = renameInformationSchema(sql)
 	}
 	if req.Params, err = decodeParams(params); err != nil {
-		return nil, err
+		return bound, err
 	}
 	if req.Params != nil {
 		defer req.Params.Release()
 	}
-	bound, err := s.opts.Planner.Plan(ctx, req)
-	if err != nil {
-		return nil, err
-	}
-	return &plan{pins: pinsOf(refs, resolved), schema: bound.Schema, parameters: bound.Parameters}, nil
+	return s.opts.Planner.Plan(ctx, req)
 }
 
 // enter takes a permit; see [admission.Gate.Enter].
