@@ -23,6 +23,10 @@ import (
 // 64 MiB onto a local disk.
 const settle = 2 * time.Second
 
+// sweepEvery is how soon a procedure whose start was missed, because Temporal
+// was down, is found. One small deployment can afford to look often.
+const sweepEvery = 10 * time.Second
+
 // temporal is the connection to a Temporal server and, where it is ours, the
 // server.
 type temporal struct {
@@ -80,7 +84,7 @@ func (t *temporal) worker(o Options, s storage) (*worker.Worker, error) {
 	return worker.New(worker.Options{
 		Temporal: t.client, Namespace: t.namespace, Store: s.meta, Objects: s.objects,
 		Engines: map[string]drop.Engine{enginelance.Name: s.tables},
-		Drop:    drop.Options{Settle: settle}, StopGrace: o.Grace / 2, Log: o.Log,
+		Drop:    drop.Options{Settle: settle}, SweepEvery: sweepEvery, StopGrace: o.Grace / 2, Log: o.Log,
 	})
 }
 
