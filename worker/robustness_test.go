@@ -151,8 +151,8 @@ func startChild(t *testing.T, dir, address string) *exec.Cmd {
 // allClosed reports whether every drop has a workflow that completed.
 func allClosed(t *testing.T, c client.Client, steps []workflows.DropStep) bool {
 	for _, step := range steps {
-		d, err := c.DescribeWorkflowExecution(t.Context(), step.Ref().String(), "")
-		if err != nil || d.WorkflowExecutionInfo.Status != enums.WORKFLOW_EXECUTION_STATUS_COMPLETED {
+		d, err := c.DescribeWorkflow(t.Context(), step.Ref().String(), "")
+		if err != nil || d.Status != enums.WORKFLOW_EXECUTION_STATUS_COMPLETED {
 			return false
 		}
 	}
@@ -168,14 +168,14 @@ func TestAStalledWorkerIsFenced(t *testing.T) {
 	step := d.dropped(t, "t", 300)
 	stalled := &stallingObjects{slowObjects: d.objects, wake: make(chan struct{})}
 	first := d.options()
-	first.Objects, first.SweepEvery = stalled, time.Hour
+	first.Objects = stalled
 	d.work(t, first)
 	d.start(t, step)
 	require.Eventually(t, stalled.asleep.Load, 30*time.Second, 10*time.Millisecond)
 	epoch := d.Procedure(t, step).Epoch
 
 	second := d.options()
-	second.Temporal, second.SweepEvery = dial(t, d.temporal), time.Hour
+	second.Temporal = dial(t, d.temporal)
 	d.work(t, second)
 	d.wait(t, 2*time.Minute, step)
 	d.RequireGone(t, step)

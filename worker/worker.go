@@ -181,25 +181,32 @@ const (
 // Run starts the worker, waiting for Temporal as long as it takes, works until
 // ctx ends and stops.
 func (w *Worker) Run(ctx context.Context) error {
-	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
-		err := w.Start(ctx)
-		if err == nil {
-			break
-		}
-		if ctx.Err() != nil {
-			return nil
-		}
-		w.opts.Log.Warn("worker cannot start; procedures wait", "retry_after", pause, "error", err)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(pause):
-		}
+	if !w.startPatiently(ctx) {
+		return nil
 	}
 	w.opts.Log.Info("worker is polling", "queue", workflows.TaskQueue, "namespace", w.opts.Namespace)
 	<-ctx.Done()
 	w.Stop()
 	return nil
+}
+
+// startPatiently tries to start until it succeeds; false means that ctx ended.
+func (w *Worker) startPatiently(ctx context.Context) bool {
+	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
+		err := w.Start(ctx)
+		if err == nil {
+			return true
+		}
+		if ctx.Err() != nil {
+			return false
+		}
+		w.opts.Log.Warn("worker cannot start; procedures wait", "retry_after", pause, "error", err)
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(pause):
+		}
+	}
 }
 
 // Logger adapts a slog logger for Temporal clients, so that their lines look

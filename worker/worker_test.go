@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/lake"
@@ -39,13 +40,18 @@ func TestADropRunsToItsEndAndIsReadableInTemporal(t *testing.T) {
 	require.EqualValues(t, 400, status.Counters[workflows.CountObjects])
 	require.EqualValues(t, 3, status.Counters[workflows.CountHistory])
 
-	info, err := d.client.DescribeWorkflowExecution(t.Context(), step.Ref().String(), "")
+	info, err := d.client.DescribeWorkflow(t.Context(), step.Ref().String(), "")
 	require.NoError(t, err)
-	for name, want := range map[string]string{"LakeProcedure": "drop-table", "LakeNamespace": "robots", "LakeTable": "t", "LakePhase": "done"} {
-		got := info.WorkflowExecutionInfo.SearchAttributes.IndexedFields[name]
-		require.Equal(t, `"`+want+`"`, string(got.GetData()), name)
+	for key, want := range map[temporal.SearchAttributeKeyKeyword]string{
+		workflows.AttributeProcedure: "drop-table", workflows.AttributeNamespace: "robots",
+		workflows.AttributeTable: "t", workflows.AttributePhase: "done",
+	} {
+		got, _ := info.TypedSearchAttributes.GetKeyword(key)
+		require.Equal(t, want, got, key.GetName())
 	}
-	require.Contains(t, string(info.ExecutionConfig.UserMetadata.Summary.Data), "Drop table robots.t")
+	summary, err := info.GetStaticSummary()
+	require.NoError(t, err)
+	require.Equal(t, "Drop table robots.t", summary)
 	require.Equal(t, 3, d.ObjectsLeft(t, workflows.DropStep{Namespace: "robots", Name: "t2", Incarnation: neighbour.Snapshot.Incarnation}))
 	capture(t, d.client, "droptable/simple", step.Ref().String())
 	requireSmallHistory(t, d.client, step.Ref().String())
@@ -54,7 +60,6 @@ func TestADropRunsToItsEndAndIsReadableInTemporal(t *testing.T) {
 func TestTheUndropWindow(t *testing.T) {
 	d := deploy(t, memoryStore(t), startTemporal(t, ""))
 	opts := d.options()
-	opts.SweepEvery = time.Hour
 	d.work(t, opts)
 	table := d.Table(t, lake.TableName{Namespace: "robots", Name: "kept"}, 2, 5)
 	kept := d.Drop(t, table, time.Now().Add(time.Hour))
@@ -82,7 +87,6 @@ func TestPauseResumeAndCancel(t *testing.T) {
 	d.objects.delay = 5 * time.Millisecond
 	opts := d.options()
 	opts.Drop.Budget.Items = 50
-	opts.SweepEvery = time.Hour
 	d.work(t, opts)
 	step := d.dropped(t, "t", 600)
 	d.start(t, step)
@@ -121,7 +125,6 @@ func TestTheSweepStartsWhatNobodyStarted(t *testing.T) {
 		steps = append(steps, d.dropped(t, fmt.Sprintf("t%d", i), 120))
 	}
 	opts := d.options()
-	opts.SweepEvery = time.Hour
 	stop := d.work(t, opts)
 	d.start(t, steps[0])
 	d.start(t, steps[1])
@@ -130,7 +133,8 @@ func TestTheSweepStartsWhatNobodyStarted(t *testing.T) {
 		_ = d.client.TerminateWorkflow(t.Context(), step.Ref().String(), "", "test") // or it has just ended
 	}
 	stop()
-	d.work(t, d.options()) // with a sweep every second
+	opts.SweepEvery = time.Second
+	d.work(t, opts)
 	d.wait(t, 60*time.Second, steps...)
 	for _, step := range steps {
 		d.RequireGone(t, step)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
 
@@ -94,8 +93,12 @@ func (c *Client) UIURL(workflowID string) string {
 	if c.ui == "" {
 		return ""
 	}
-	return c.ui + "/namespaces/" + url.PathEscape(c.namespace) + "/workflows/" + url.PathEscape(workflowID)
+	return c.ui + "/namespaces/" + pathEscape.Replace(c.namespace) + "/workflows/" + pathEscape.Replace(workflowID)
 }
+
+// pathEscape makes one path segment of a name. Names here are letters, digits
+// and ".-_/", so net/url, which workflow code must not import, is not needed.
+var pathEscape = strings.NewReplacer("/", "%2F", "%", "%25", "?", "%3F", "#", "%23", " ", "%20")
 
 // Status asks the running procedure how it stands. It needs a worker; the
 // procedure's record tells the same without one. lake.NotFound when there is

@@ -65,7 +65,8 @@ func TestOfPassesTheEndOfTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	log := slog.New(slog.DiscardHandler)
-	if err := Of(ctx, log, lake.Wrap("list", context.Canceled)); err != context.Canceled {
+	var app *temporal.ApplicationError
+	if err := Of(ctx, log, lake.Wrap("list", context.Canceled)); !errors.Is(err, context.Canceled) || errors.As(err, &app) {
 		t.Errorf("got %v", err)
 	}
 	if err := Of(ctx, log, lake.Errorf(lake.Corrupt, "x")); errors.Is(err, context.Canceled) {

@@ -106,7 +106,7 @@ func (o BuildOptions) outputDir(source string) (string, error) {
 // is always a whole binary.
 func compile(ctx context.Context, source, path string, progress Progress) error {
 	tmp := path + ".partial"
-	defer os.Remove(tmp)
+	defer func() { _ = os.Remove(tmp) }() // gone already when all went well
 	cmd := exec.CommandContext(ctx, "go", "build", "-v", "-ldflags=-s -w", "-o", tmp, ".")
 	cmd.Dir = source
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly")

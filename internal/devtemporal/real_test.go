@@ -69,8 +69,8 @@ func startOne(t *testing.T, c client.Client, id string) {
 }
 
 func running(ctx context.Context, c client.Client, id string) bool {
-	d, err := c.DescribeWorkflowExecution(ctx, id, "")
-	return err == nil && d.WorkflowExecutionInfo.Status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+	d, err := c.DescribeWorkflow(ctx, id, "")
+	return err == nil && d.Status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING
 }
 
 func TestRealServerKeepsWorkflowsThroughDeathsAndRestarts(t *testing.T) {

@@ -69,13 +69,13 @@ func hashSource(dir string) (string, error) {
 	files = append(files, filepath.Join(dir, "go.mod"), filepath.Join(dir, "go.sum"))
 	slices.Sort(files)
 	h := sha256.New()
-	fmt.Fprintf(h, "%s/%s\n", runtime.GOOS, runtime.GOARCH)
+	_, _ = fmt.Fprintf(h, "%s/%s\n", runtime.GOOS, runtime.GOARCH)
 	for _, f := range files {
 		b, err := os.ReadFile(f)
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(h, "%s %d\n%s", filepath.Base(f), len(b), b)
+		_, _ = fmt.Fprintf(h, "%s %d\n%s", filepath.Base(f), len(b), b)
 	}
 	return hex.EncodeToString(h.Sum(nil))[:16], nil
 }

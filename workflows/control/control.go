@@ -11,8 +11,6 @@ package control
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -113,8 +111,8 @@ func (p *Panel) Enter(ctx workflow.Context, phase workflows.Phase, note string) 
 // Progress shows the counters and their rates since the moment given.
 func (p *Panel) Progress(ctx workflow.Context, since time.Time, counters workflows.Counters) {
 	seconds := workflow.Now(ctx).Sub(since).Seconds()
-	for name, n := range counters {
-		if moved := n - p.status.Counters[name]; moved > 0 && seconds > 0 {
+	for _, name := range workflow.DeterministicKeys(counters) {
+		if moved := counters[name] - p.status.Counters[name]; moved > 0 && seconds > 0 {
 			if p.status.PerSecond == nil {
 				p.status.PerSecond = map[string]float64{}
 			}
@@ -239,18 +237,18 @@ func (p *Panel) show() {
 // details is the status in Markdown.
 func details(s workflows.Status) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "**%s**: %s\n", s.Phase, s.Note)
+	b.WriteString(fmt.Sprintf("**%s**: %s\n", s.Phase, s.Note))
 	if s.WaitingUntil != nil {
-		fmt.Fprintf(&b, "\nwaiting until %s\n", s.WaitingUntil.UTC().Format(time.RFC3339))
+		b.WriteString("\nwaiting until " + s.WaitingUntil.UTC().Format(time.RFC3339) + "\n")
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.Counters)) {
-		fmt.Fprintf(&b, "\n- %s: %d", strings.ReplaceAll(name, "_", " "), s.Counters[name])
+	for _, name := range workflow.DeterministicKeys(s.Counters) {
+		b.WriteString(fmt.Sprintf("\n- %s: %d", strings.ReplaceAll(name, "_", " "), s.Counters[name]))
 		if rate := s.PerSecond[name]; rate > 0 {
-			fmt.Fprintf(&b, " (%.0f/s)", rate)
+			b.WriteString(fmt.Sprintf(" (%.0f/s)", rate))
 		}
 	}
 	if s.LastError != "" {
-		fmt.Fprintf(&b, "\n\nlast error, %s: %s", s.LastErrorAt.UTC().Format(time.RFC3339), s.LastError)
+		b.WriteString("\n\nlast error, " + s.LastErrorAt.UTC().Format(time.RFC3339) + ": " + s.LastError)
 	}
 	return b.String()
 }

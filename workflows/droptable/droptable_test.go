@@ -84,7 +84,9 @@ func newFake(t *testing.T, script map[string][]answer) *fake {
 	return f
 }
 
-func (f *fake) run(in workflows.DropTableInput) { f.env.ExecuteWorkflow(workflows.DropTableWorkflow, in) }
+func (f *fake) run(in workflows.DropTableInput) {
+	f.env.ExecuteWorkflow(workflows.DropTableWorkflow, in)
+}
 
 func (f *fake) result(t *testing.T) workflows.DropTableResult {
 	t.Helper()
