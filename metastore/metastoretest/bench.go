@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -44,6 +45,7 @@ func BenchCommits(b *testing.B, writers int, commit func(writer, i int) error) {
 	b.Helper()
 	var next atomic.Int64
 	var all sync.WaitGroup
+	cpu := cpuTime()
 	b.ResetTimer()
 	for w := range writers {
 		all.Go(func() {
@@ -58,6 +60,14 @@ func BenchCommits(b *testing.B, writers int, commit func(writer, i int) error) {
 	all.Wait()
 	b.StopTimer()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "commits/s")
+	reportCPU(b, cpu)
+}
+
+// reportCPU reports the processor time of this process for each call, which
+// other load on the machine changes less than the time on the wall.
+func reportCPU(b *testing.B, since time.Duration) {
+	b.Helper()
+	b.ReportMetric(float64((cpuTime()-since).Microseconds())/float64(b.N), "cpu-µs/op")
 }
 
 func creator(b *testing.B, s metastore.Store) func(int, int) error {
@@ -113,6 +123,7 @@ func benchGet(b *testing.B, s metastore.Store, readers int) {
 	load(b, s, n)
 	var next atomic.Int64
 	var all sync.WaitGroup
+	cpu := cpuTime()
 	b.ResetTimer()
 	for range readers {
 		all.Go(func() {
@@ -126,6 +137,7 @@ func benchGet(b *testing.B, s metastore.Store, readers int) {
 	}
 	all.Wait()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "reads/s")
+	reportCPU(b, cpu)
 }
 
 func benchScan(b *testing.B, s metastore.Store, n int) {

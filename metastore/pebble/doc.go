@@ -10,8 +10,8 @@
 // machine, and one that only reached the process is lost by a plain kill.
 //
 // The keys of a transaction map to stripes, each with a lock. A commit holds
-// the locks of its stripes, taken in ascending order, while it checks its
-// expectations and puts its batch into the log's queue and the memtable. It
+// the locks of its stripes, taken in ascending order, exclusively where it
+// writes and shared where it only guards, while it checks its expectations and puts its batch into the log's queue and the memtable. It
 // lets go of them before it waits for the sync, so that commits to one hot key
 // share a sync just as commits to different keys do.
 //

@@ -25,11 +25,14 @@ type flight struct {
 
 // stripe guards the keys that hash to it.
 type stripe struct {
-	mu sync.Mutex
+	// mu is held exclusively by commits that write a key of the stripe, and
+	// shared by those that only guard one, so that commits under one lease do
+	// not wait for each other.
+	mu sync.RWMutex
 	// last is the latest flight that wrote one of the stripe's keys, set
 	// before the write is visible. It may have landed.
 	last atomic.Pointer[flight]
-	_    [40]byte // one stripe per cache line
+	_    [32]byte // one stripe per cache line
 }
 
 type stripes struct {
@@ -46,47 +49,70 @@ func (s *stripes) index(key string) int {
 	return int(maphash.String(s.seed, key) % stripeCount)
 }
 
-// selection is the stripes of one transaction, ascending and distinct.
+// selection is the stripes of one transaction, in ascending order.
 type selection struct {
-	from    *stripes
-	indexes []int
+	from  *stripes
+	locks []stripeLock
 }
+
+// stripeLock is the index of a stripe, doubled, plus one when the stripe is
+// only guarded. Sorting puts the stronger lock of a stripe first.
+type stripeLock int
+
+func (l stripeLock) guards() bool { return l&1 == 1 }
+
+func (s selection) at(l stripeLock) *stripe { return &s.from.all[l>>1] }
 
 // selectFor returns the stripes of a transaction's keys and of its token. A
 // token shares the stripes of keys, which is harmless.
 func (s *stripes) selectFor(txn metastore.Txn) selection {
-	indexes := make([]int, 0, len(txn.Ops)+1)
+	locks := make([]stripeLock, 0, len(txn.Ops)+1)
 	for _, op := range txn.Ops {
-		indexes = append(indexes, s.index(op.Key))
+		lock := stripeLock(s.index(op.Key) << 1)
+		if op.Effect == metastore.Keep {
+			lock |= 1
+		}
+		locks = append(locks, lock)
 	}
 	if txn.Token != "" {
-		indexes = append(indexes, s.index(txn.Token))
+		locks = append(locks, stripeLock(s.index(txn.Token)<<1))
 	}
-	slices.Sort(indexes)
-	return selection{s, slices.Compact(indexes)}
+	slices.Sort(locks)
+	locks = slices.CompactFunc(locks, func(a, b stripeLock) bool { return a>>1 == b>>1 })
+	return selection{s, locks}
 }
 
 // lock takes the locks in ascending order, the same for everybody, so that no
 // two transactions wait for each other.
 func (s selection) lock() {
-	for _, i := range s.indexes {
-		s.from.all[i].mu.Lock()
+	for _, l := range s.locks {
+		if l.guards() {
+			s.at(l).mu.RLock()
+		} else {
+			s.at(l).mu.Lock()
+		}
 	}
 }
 
 func (s selection) unlock() {
-	for _, i := range s.indexes {
-		s.from.all[i].mu.Unlock()
+	for _, l := range s.locks {
+		if l.guards() {
+			s.at(l).mu.RUnlock()
+		} else {
+			s.at(l).mu.Unlock()
+		}
 	}
 }
 
-// takeOff announces a flight. The caller holds the locks and writes next.
-// Guarded keys are announced as well: it costs their readers a wait at worst.
+// takeOff announces a flight on the stripes it writes. The caller holds the
+// locks and writes next.
 func (s selection) takeOff() *flight {
 	f := &flight{landed: make(chan struct{})}
 	s.from.aloft.Add(1)
-	for _, i := range s.indexes {
-		s.from.all[i].last.Store(f)
+	for _, l := range s.locks {
+		if !l.guards() {
+			s.at(l).last.Store(f)
+		}
 	}
 	return f
 }
@@ -101,8 +127,8 @@ func (s selection) land(f *flight, err error) {
 // landed waits for everything that was written through the stripes so far.
 // It is not interrupted: a sync is short, and a broken one ends.
 func (s selection) landed() error {
-	for _, i := range s.indexes {
-		if err := s.from.all[i].landed(context.Background()); err != nil {
+	for _, l := range s.locks {
+		if err := s.at(l).landed(context.Background()); err != nil {
 			return err
 		}
 	}
