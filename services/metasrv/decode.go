@@ -15,12 +15,8 @@ import (
 
 	"github.com/lakeplane/lake/engine"
 	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/services/internal/untrusted"
 )
-
-// maxNestedValues bounds the values of one nested column in a batch. Lengths
-// are only as large as the buffers behind them, except for types without
-// buffers.
-const maxNestedValues = lake.MaxAppendBytes
 
 // decode turns the messages of an append into batches of the table's schema.
 // Nothing in the messages is trusted: not a length, an offset, a null count or
@@ -80,15 +76,15 @@ func checkMessages(messages []*flight.FlightData) error {
 			}
 			continue
 		}
-		info, err := inspect(m.GetDataHeader())
+		info, err := untrusted.Inspect(m.GetDataHeader())
 		if err != nil {
 			return lake.Wrap("append", err)
 		}
-		if err := info.check(seen, len(m.GetDataBody())); err != nil {
+		if err := checkMessage(info, seen, len(m.GetDataBody())); err != nil {
 			return err
 		}
 		seen++
-		if rows += info.rows; rows > lake.MaxAppendRows {
+		if rows += info.Rows; rows > lake.MaxAppendRows {
 			return lake.Errorf(lake.Invalid, "append: more than %d rows: use several appends", lake.MaxAppendRows)
 		}
 	}
@@ -98,21 +94,21 @@ func checkMessages(messages []*flight.FlightData) error {
 	return nil
 }
 
-// check decides on the message after seen others.
-func (m messageInfo) check(seen, body int) error {
+// checkMessage decides on the message after seen others.
+func checkMessage(m untrusted.Message, seen, body int) error {
 	switch {
-	case m.kind == headerDictionary:
+	case m.Kind == untrusted.KindDictionary:
 		return lake.Errorf(lake.Invalid, "append: dictionary batches are not taken: send the values themselves")
-	case m.kind != headerSchema && m.kind != headerRecordBatch:
-		return lake.Errorf(lake.Invalid, "append: message %d is of type %d: want a schema and record batches", seen, m.kind)
-	case (m.kind == headerSchema) != (seen == 0):
+	case m.Kind != untrusted.KindSchema && m.Kind != untrusted.KindRecordBatch:
+		return lake.Errorf(lake.Invalid, "append: message %d is of type %d: want a schema and record batches", seen, m.Kind)
+	case (m.Kind == untrusted.KindSchema) != (seen == 0):
 		return lake.Errorf(lake.Invalid, "append: message %d: want the schema first and only there", seen)
-	case m.compressed:
+	case m.Compressed:
 		return lake.Errorf(lake.Invalid, "append: compressed record batches are not taken: send them uncompressed")
-	case m.rows < 0 || m.rows > lake.MaxAppendRows:
-		return lake.Errorf(lake.Invalid, "append: a batch of %d rows: at most %d", m.rows, lake.MaxAppendRows)
-	case m.body < 0 || m.body > int64(body):
-		return lake.Errorf(lake.Invalid, "append: a message claims a body of %d bytes and has %d", m.body, body)
+	case m.Rows < 0 || m.Rows > lake.MaxAppendRows:
+		return lake.Errorf(lake.Invalid, "append: a batch of %d rows: at most %d", m.Rows, lake.MaxAppendRows)
+	case m.Body < 0 || m.Body > int64(body):
+		return lake.Errorf(lake.Invalid, "append: a message claims a body of %d bytes and has %d", m.Body, body)
 	}
 	return nil
 }
@@ -141,7 +137,7 @@ func (r *messageReader) Release() {}
 // been validated.
 func checked(schema *arrow.Schema, batch arrow.RecordBatch) (arrow.RecordBatch, error) {
 	for i, c := range batch.Columns() {
-		if err := checkColumn(c); err != nil {
+		if err := untrusted.Check(c); err != nil {
 			return nil, lake.Errorf(lake.Invalid, "append: field %d, %q: %w", i, schema.Field(i).Name, err)
 		}
 		if n := c.NullN(); n > 0 && !schema.Field(i).Nullable {
@@ -149,48 +145,4 @@ func checked(schema *arrow.Schema, batch arrow.RecordBatch) (arrow.RecordBatch, 
 		}
 	}
 	return array.NewRecordBatch(schema, batch.Columns(), batch.NumRows()), nil
-}
-
-func checkColumn(c arrow.Array) error {
-	if err := checkLengths(c.Data()); err != nil {
-		return err
-	}
-	whole := array.MakeFromData(nullsWithBuffers(c.Data()))
-	defer whole.Release()
-	err := array.ValidateFull(whole)
-	switch {
-	case err == nil:
-		return nil
-	case strings.Contains(err.Error(), "not valid utf8"): // its text has the value
-		return lake.Errorf(lake.Invalid, "a string is not UTF-8")
-	}
-	return lake.Errorf(lake.Invalid, "%w", err)
-}
-
-func checkLengths(d arrow.ArrayData) error {
-	if d.Len() > maxNestedValues {
-		return lake.Errorf(lake.Invalid, "%d values: at most %d", d.Len(), int64(maxNestedValues))
-	}
-	for _, child := range d.Children() {
-		if err := checkLengths(child); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// nullsWithBuffers returns the data with the one absent buffer that validation
-// wants of arrays of nulls and that the IPC decoder leaves out.
-func nullsWithBuffers(d arrow.ArrayData) arrow.ArrayData {
-	if d.DataType().ID() == arrow.NULL {
-		return array.NewData(d.DataType(), d.Len(), []*memory.Buffer{nil}, nil, d.NullN(), d.Offset())
-	}
-	if len(d.Children()) == 0 {
-		return d
-	}
-	children := make([]arrow.ArrayData, len(d.Children()))
-	for i, c := range d.Children() {
-		children[i] = nullsWithBuffers(c)
-	}
-	return array.NewData(d.DataType(), d.Len(), d.Buffers(), children, d.NullN(), d.Offset())
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/services/internal/untrusted"
 )
 
 // readSchema reads the schema of a create from an Arrow IPC stream that holds
@@ -77,12 +78,12 @@ func checkSchemaMessage(wire []byte) error {
 	if size > int64(len(wire)-prefix) {
 		return lake.Errorf(lake.Invalid, "the schema's Arrow IPC stream is cut off")
 	}
-	info, err := inspect(wire[prefix : prefix+size])
+	info, err := untrusted.Inspect(wire[prefix : prefix+size])
 	switch rest := wire[prefix+size:]; {
 	case err != nil:
 		return err
-	case info.kind != headerSchema:
-		return lake.Errorf(lake.Invalid, "the schema's Arrow IPC stream begins with a message of type %d, not with a schema", info.kind)
+	case info.Kind != untrusted.KindSchema:
+		return lake.Errorf(lake.Invalid, "the schema's Arrow IPC stream begins with a message of type %d, not with a schema", info.Kind)
 	case len(rest) > 0 && string(rest) != endOfStream && string(rest) != oldEndOfStream:
 		return lake.Errorf(lake.Invalid, "the schema's Arrow IPC stream goes on after the schema: want nothing else in it")
 	}

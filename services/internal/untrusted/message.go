@@ -1,6 +1,10 @@
 // Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
 
-package metasrv
+// Package untrusted decides whether Arrow data from the wire may be decoded and
+// used. The Arrow decoder allocates whatever a compressed buffer, a dictionary
+// or a schema claims to hold, and arrays read by offsets nobody has checked;
+// so [Inspect] a message before it is decoded, and [Check] an array after.
+package untrusted
 
 import (
 	flatbuffers "github.com/google/flatbuffers/go"
@@ -8,13 +12,16 @@ import (
 	"github.com/lakeplane/lake/lake"
 )
 
-// The kinds of Arrow's Message.fbs, and the slots of its tables' fields and of
-// Schema.fbs', as vtable offsets.
+// The kinds of messages (Arrow's Message.fbs).
 const (
-	headerSchema      = 1
-	headerDictionary  = 2
-	headerRecordBatch = 3
+	KindSchema      = 1
+	KindDictionary  = 2
+	KindRecordBatch = 3
+)
 
+// The slots of the fields of Message.fbs' and Schema.fbs' tables, as vtable
+// offsets.
+const (
 	messageHeaderType     = 4 + 2*1
 	messageHeader         = 4 + 2*2
 	messageBodyLength     = 4 + 2*3
@@ -40,18 +47,22 @@ const (
 	perEntry = 64
 )
 
-// messageInfo is what must be known of an IPC message before it is decoded.
-type messageInfo struct {
-	kind       byte
-	rows       int64
-	compressed bool
-	body       int64
+// Message is what must be known of an IPC message before it is decoded.
+type Message struct {
+	// Kind is one of the constants, or another of Message.fbs.
+	Kind byte
+	// Rows is how many rows a record batch claims.
+	Rows int64
+	// Compressed says that the body's buffers are.
+	Compressed bool
+	// Body is the length of the body that the message claims.
+	Body int64
 }
 
-// inspect reads the parts of a message's metadata that decide whether to
-// decode it at all: the decoder allocates whatever a compressed buffer, a
-// dictionary or a schema claims to hold.
-func inspect(header []byte) (info messageInfo, err error) {
+// Inspect reads the parts of a message's metadata that decide whether to
+// decode it at all, and bounds what they themselves decode to. A header that
+// is not one is lake.Invalid.
+func Inspect(header []byte) (info Message, err error) {
 	defer func() {
 		if recover() != nil { // an offset beyond the header
 			err = lake.Errorf(lake.Invalid, "a message's metadata are not a valid Arrow IPC message")
@@ -59,9 +70,9 @@ func inspect(header []byte) (info messageInfo, err error) {
 	}()
 	message := fbTable{flatbuffers.Table{Bytes: header, Pos: flatbuffers.GetUOffsetT(header)}}
 	if o := message.at(messageHeaderType); o != 0 {
-		info.kind = message.GetByte(o)
+		info.Kind = message.GetByte(o)
 	}
-	info.body = message.int64(messageBodyLength)
+	info.Body = message.int64(messageBodyLength)
 	sizes := sizer{fields: maxSchemaFields, bytes: maxMetadataBytes}
 	if err := sizes.metadata(message, messageMetadata); err != nil {
 		return info, err
@@ -69,10 +80,10 @@ func inspect(header []byte) (info messageInfo, err error) {
 	head, ok := message.child(messageHeader)
 	switch {
 	case !ok:
-	case info.kind == headerRecordBatch:
-		info.rows = head.int64(recordBatchLength)
-		info.compressed = head.at(recordBatchCompressed) != 0
-	case info.kind == headerSchema:
+	case info.Kind == KindRecordBatch:
+		info.Rows = head.int64(recordBatchLength)
+		info.Compressed = head.at(recordBatchCompressed) != 0
+	case info.Kind == KindSchema:
 		if err := sizes.metadata(head, schemaMetadata); err != nil {
 			return info, err
 		}
