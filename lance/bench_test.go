@@ -3,6 +3,7 @@
 package lance
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"testing"
@@ -61,7 +62,7 @@ func scanAll(b *testing.B, d *Dataset, o ScanOptions) (rows, batches int64) {
 	defer s.Close()
 	for {
 		batch, err := s.Next(b.Context())
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return rows, batches
 		}
 		if err != nil {

@@ -238,7 +238,7 @@ func (d *Dataset) rewrite(ctx context.Context, st Creator, group []int) (*lancep
 	if err != nil {
 		return nil, err
 	}
-	defer s.Close()
+	defer func() { _ = s.Close() }()
 	rows := &scanReader{ctx: ctx, s: s}
 	defer rows.Release()
 	return WriteFragment(ctx, st, d.manifest.Fields(), rows)

@@ -4,6 +4,7 @@ package lance
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -28,7 +29,7 @@ type cursor struct {
 
 func newCursor(s *Scan, u unit) *cursor { return &cursor{s: s, unit: u, at: u.start} }
 
-// next returns the next batch with at least one row, or io.EOF.
+// next returns the next batch with at least one row, or nil at the end.
 func (c *cursor) next(ctx context.Context) (arrow.RecordBatch, error) {
 	if err := c.open(ctx); err != nil {
 		return nil, c.explain(err)
@@ -47,13 +48,18 @@ func (c *cursor) next(ctx context.Context) (arrow.RecordBatch, error) {
 			return batch, c.explain(err)
 		}
 	}
-	return nil, io.EOF
+	return nil, nil
 }
 
 // explain adds the fragment to an error, which stays what it is to errors.Is.
+// Only an end of file in the middle of one does not: to the caller of Next it
+// would say that all rows were delivered.
 func (c *cursor) explain(err error) error {
 	if err == nil {
 		return nil
+	}
+	if errors.Is(err, io.EOF) {
+		err = corrupt("%v", err)
 	}
 	return lake.Wrap(fmt.Sprintf("read fragment %d of version %d", c.unit.f.pb.GetId(), c.s.d.manifest.Version()), err)
 }

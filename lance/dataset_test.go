@@ -156,7 +156,7 @@ func collect(t *testing.T, d *Dataset, o ScanOptions) []string {
 	var out []string
 	for {
 		b, err := s.Next(t.Context())
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return out
 		}
 		require.NoError(t, err)
@@ -436,7 +436,7 @@ func TestBatchesOutliveEverything(t *testing.T) {
 	var kept []arrow.RecordBatch
 	for {
 		b, err := s.Next(t.Context())
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		require.NoError(t, err)
@@ -495,7 +495,7 @@ func TestEightThreadsOnOneScan(t *testing.T) {
 				for {
 					b, err := s.Next(t.Context())
 					if err != nil {
-						if err != io.EOF {
+						if !errors.Is(err, io.EOF) {
 							t.Error(err)
 						}
 						return
@@ -530,7 +530,7 @@ func TestAThreadThatStopsPullingStealsNothing(t *testing.T) {
 	n := int64(10)
 	for {
 		b, err := s.Next(t.Context())
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		require.NoError(t, err)
@@ -557,7 +557,7 @@ func TestCloseDuringNext(t *testing.T) {
 						b, err := s.Next(t.Context())
 						once.Do(func() { close(started) })
 						if err != nil {
-							if !errors.Is(err, ErrScanClosed) && !errors.Is(err, context.Canceled) && err != io.EOF {
+							if !errors.Is(err, ErrScanClosed) && !errors.Is(err, context.Canceled) && !errors.Is(err, io.EOF) {
 								t.Error(err)
 							}
 							return

@@ -140,13 +140,21 @@ func (m *Manifest) arrowSchemas() (stored, registered *arrow.Schema, err error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	text, ok := m.pb.GetTableMetadata()[registeredKey]
-	var a annotations
-	if !ok || json.Unmarshal([]byte(text), &a) != nil || a.Of != fieldsDigest(m.pb.GetFields()) {
+	a, ok := m.annotations()
+	if !ok {
 		return stored, stored, nil
 	}
 	md := ordered(stored.Metadata(), a.Metadata)
 	return stored, arrow.NewSchema(applyAll(stored.Fields(), a.Children), &md), nil
+}
+
+// annotations returns what the table metadata say of the fields, if they do.
+func (m *Manifest) annotations() (a annotations, ok bool) {
+	text, ok := m.pb.GetTableMetadata()[registeredKey]
+	if ok {
+		ok = json.Unmarshal([]byte(text), &a) == nil && a.Of == fieldsDigest(m.pb.GetFields())
+	}
+	return a, ok
 }
 
 // applyAll returns the fields with what the annotations say. Annotations that

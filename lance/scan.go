@@ -162,12 +162,9 @@ func (s *Scan) pull(ctx context.Context) (arrow.RecordBatch, error) {
 			return nil, err
 		}
 		batch, err := c.next(s.ctx)
-		s.putBack(c, err)
-		if err == nil {
-			return batch, nil
-		}
-		if err != io.EOF {
-			return nil, err
+		s.putBack(c, batch != nil, err)
+		if batch != nil || err != nil {
+			return batch, err
 		}
 	}
 }
@@ -223,15 +220,15 @@ func (s *Scan) wait(ctx context.Context) {
 	s.changed.Wait()
 }
 
-// putBack returns a cursor after a read that ended with err.
-func (s *Scan) putBack(c *cursor, err error) {
+// putBack returns a cursor after a read; there may be more to read from it.
+func (s *Scan) putBack(c *cursor, more bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.busy--
-	if err != nil && err != io.EOF && s.err == nil {
+	if err != nil && s.err == nil {
 		s.err = err
 	}
-	if err == nil && !s.closed {
+	if more && !s.closed {
 		s.idle = append(s.idle, c)
 	} else {
 		c.close()

@@ -4,6 +4,7 @@ package lance
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 )
@@ -66,13 +67,13 @@ func readAll(ctx context.Context, st Opener, name string, most int64) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	defer obj.Close()
+	defer func() { _ = obj.Close() }()
 	if obj.Size() > most {
 		return nil, corrupt("object %q has %d bytes, at most %d are allowed", name, obj.Size(), most)
 	}
 	data := make([]byte, obj.Size())
 	if n, err := obj.ReadAt(data, 0); n < len(data) {
-		if err == nil || err == io.EOF {
+		if err == nil || errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
 		return nil, err

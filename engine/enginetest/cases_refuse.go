@@ -137,7 +137,7 @@ func testHistory(t *testing.T, f *fixture) {
 	require.Equal(t, byte('/'), prefix[len(prefix)-1])
 	require.Equal(t, 1, f.ledger.count(prefix))
 	other := f.append(t, f.create(t), 0, 1)
-	snap = f.append(t, f.append(t, snap, 0, 2), 2, 2)
+	f.append(t, f.append(t, snap, 0, 2), 2, 2)
 	require.Equal(t, 3, f.ledger.count(prefix))
 	require.Equal(t, 2, f.ledger.count(f.Engine.HistoryPrefix(other.Location)))
 }

@@ -31,7 +31,7 @@ func testProjection(t *testing.T, f *fixture) {
 	ds := threeParts(t, f)
 	scan, err := ds.Scan(t.Context(), engine.ScanOptions{Columns: []int{7, 0, 2}, Ordered: true})
 	require.NoError(t, err)
-	defer scan.Close()
+	defer mustClose(t, scan)
 	var got []string
 	for batch := range batches(t, scan) {
 		require.EqualValues(t, 3, batch.NumCols())
@@ -66,7 +66,7 @@ func testNoColumns(t *testing.T, f *fixture) {
 	ds := threeParts(t, f)
 	scan, err := ds.Scan(t.Context(), engine.ScanOptions{Columns: []int{}, BatchRows: 128})
 	require.NoError(t, err)
-	defer scan.Close()
+	defer mustClose(t, scan)
 	var rows int64
 	for batch := range batches(t, scan) {
 		require.Zero(t, batch.NumCols())
@@ -220,7 +220,7 @@ func testCancelledScan(t *testing.T, f *fixture) {
 	ctx, cancel := context.WithCancel(t.Context())
 	scan, err := ds.Scan(ctx, engine.ScanOptions{BatchRows: 10})
 	require.NoError(t, err)
-	defer scan.Close()
+	defer mustClose(t, scan)
 	batch, err := scan.Next(t.Context())
 	require.NoError(t, err)
 	batch.Release()
@@ -233,7 +233,7 @@ func testCancelledScan(t *testing.T, f *fixture) {
 
 	other, err := ds.Scan(t.Context(), engine.ScanOptions{})
 	require.NoError(t, err)
-	defer other.Close()
+	defer mustClose(t, other)
 	_, err = other.Next(ctx)
 	require.ErrorIs(t, err, context.Canceled)
 }

@@ -147,7 +147,7 @@ func drain(t *testing.T, ds engine.Dataset, opts engine.ScanOptions) []string {
 	t.Helper()
 	scan, err := ds.Scan(t.Context(), opts)
 	require.NoError(t, err)
-	defer scan.Close()
+	defer mustClose(t, scan)
 	var out []string
 	for {
 		batch, err := scan.Next(t.Context())
@@ -164,4 +164,10 @@ func requireKind(t *testing.T, err error, kinds ...lake.Kind) {
 	t.Helper()
 	require.Error(t, err)
 	require.Contains(t, kinds, lake.KindOf(err), "error: %v", err)
+}
+
+func mustClose(t *testing.T, c io.Closer) {
+	if err := c.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
 }

@@ -4,6 +4,7 @@ package lance_test
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"iter"
 	"maps"
@@ -89,7 +90,7 @@ func (tb *table) count(snap lake.Snapshot) (rows int64) {
 	defer s.Close()
 	for {
 		b, err := s.Next(tb.t.Context())
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			require.EqualValues(tb.t, d.Rows(), rows)
 			return rows
 		}

@@ -71,7 +71,7 @@ func (s scan) Close() error { return s.s.Close() }
 func (s scan) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	batch, err := s.s.Next(ctx)
 	switch {
-	case err == nil || err == io.EOF:
+	case err == nil || errors.Is(err, io.EOF):
 		return batch, err
 	case errors.Is(err, format.ErrScanClosed):
 		return nil, engine.ErrScanClosed

@@ -5,6 +5,7 @@ package lance_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -140,7 +141,7 @@ func scanRows(t *testing.T, e *lance.Engine, snap lake.Snapshot) (out []string) 
 	defer s.Close()
 	for {
 		b, err := s.Next(t.Context())
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return out
 		}
 		require.NoError(t, err)

@@ -44,7 +44,7 @@ func (e *Engine) compact(ctx context.Context, base lake.Snapshot) (*compaction, 
 	if err != nil {
 		return nil, err
 	}
-	defer d.Close()
+	defer func() { _ = d.Close() }()
 	groups := d.PlanCompaction(format.CompactOptions{})
 	if len(groups) == 0 {
 		return nil, nil
