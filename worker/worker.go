@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
@@ -50,6 +51,8 @@ type Options struct {
 	// StopGrace is how long Run waits for activities when it is told to stop.
 	// They return at their next page. 0 means 30 s.
 	StopGrace time.Duration
+	// Metrics gets the worker's metrics; nil means none.
+	Metrics prometheus.Registerer
 	// Log hears of failures; nil means none.
 	Log *slog.Logger
 }
@@ -109,14 +112,18 @@ func New(opts Options) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
+	sdkOpts, err := sdkOptions(opts)
+	if err != nil {
+		return nil, err
+	}
 	sweeps := sweep.New(c, workflows.NewClient(opts.Temporal, opts.Namespace, ""), opts.Sweep)
-	w := &Worker{opts: opts, sdk: sdk.New(opts.Temporal, workflows.TaskQueue, sdkOptions(opts))}
+	w := &Worker{opts: opts, sdk: sdk.New(opts.Temporal, workflows.TaskQueue, sdkOpts)}
 	Register(w.sdk, drops, sweeps)
 	return w, nil
 }
 
-func sdkOptions(o Options) sdk.Options {
-	return sdk.Options{
+func sdkOptions(o Options) (sdk.Options, error) {
+	out := sdk.Options{
 		// Names are contracts with histories, so nothing is found by its Go name.
 		DisableRegistrationAliasing: true,
 		// A cancellation reaches an activity with the answer to a heartbeat.
@@ -129,6 +136,14 @@ func sdkOptions(o Options) sdk.Options {
 			o.Log.Error("worker stopped by a fatal error", "error", err)
 		},
 	}
+	if o.Metrics != nil {
+		m, err := newMetrics(o.Metrics)
+		if err != nil {
+			return out, lake.Wrap("register the worker's metrics", err)
+		}
+		out.Interceptors = append(out.Interceptors, m)
+	}
+	return out, nil
 }
 
 // Register tells a worker, or a test environment, all workflows and activities

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
@@ -134,12 +135,39 @@ func TestTheSweepStartsWhatNobodyStarted(t *testing.T) {
 	}
 	stop()
 	opts.SweepEvery = time.Second
+	registry := prometheus.NewRegistry()
+	opts.Metrics = registry
 	d.work(t, opts)
 	d.wait(t, 60*time.Second, steps...)
 	for _, step := range steps {
 		d.RequireGone(t, step)
 	}
 	requireSweepRan(t, d)
+	requireMetrics(t, registry)
+}
+
+// requireMetrics checks what the worker that swept told Prometheus.
+func requireMetrics(t *testing.T, registry *prometheus.Registry) {
+	t.Helper()
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	got := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.Metric {
+			switch {
+			case m.Counter != nil:
+				got[f.GetName()] += m.Counter.GetValue()
+			case m.Histogram != nil:
+				for _, l := range m.Label {
+					got[l.GetName()+"="+l.GetValue()] += float64(m.Histogram.GetSampleCount())
+				}
+			}
+		}
+	}
+	require.GreaterOrEqual(t, got["lake_procedure_sweep_started_total"], 3.0)
+	require.GreaterOrEqual(t, got["activity="+workflows.DropFinish], 3.0)
+	require.NotZero(t, got["activity="+workflows.SweepActivity])
+	require.NotZero(t, got["outcome=ok"])
 }
 
 func requireSweepRan(t *testing.T, d *deployment) {

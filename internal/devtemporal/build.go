@@ -72,6 +72,7 @@ func Build(ctx context.Context, opts BuildOptions, progress Progress) (string, e
 	}
 	path := filepath.Join(dir, fileName())
 	if isExecutable(path) {
+		_ = os.Chtimes(path, time.Now(), time.Now()) // in use, for prune
 		return path, nil
 	}
 	unlock, err := lockDir(ctx, dir)
@@ -82,7 +83,27 @@ func Build(ctx context.Context, opts BuildOptions, progress Progress) (string, e
 	if isExecutable(path) { // another process built it while this one waited
 		return path, nil
 	}
-	return path, compile(ctx, source, path, progress)
+	if err := compile(ctx, source, path, progress); err != nil {
+		return "", err
+	}
+	prune(filepath.Dir(dir), path)
+	return path, nil
+}
+
+// keepUnused is how long a binary that nobody starts stays in the cache. One
+// takes 150 MB and every change of the sources makes another.
+const keepUnused = 14 * 24 * time.Hour
+
+// prune removes the folders of binaries that were not used for long, as well as
+// it can.
+func prune(cache, keep string) {
+	binaries, _ := filepath.Glob(filepath.Join(cache, "*", fileName())) // the pattern is well-formed
+	for _, path := range binaries {
+		info, err := os.Stat(path)
+		if err == nil && path != keep && time.Since(info.ModTime()) > keepUnused {
+			_ = os.RemoveAll(filepath.Dir(path))
+		}
+	}
 }
 
 func (o BuildOptions) outputDir(source string) (string, error) {

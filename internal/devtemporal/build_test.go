@@ -69,6 +69,34 @@ func TestBuildCompilesOnceAndAgainAfterAChange(t *testing.T) {
 	}
 }
 
+func TestBuildForgetsWhatNobodyUses(t *testing.T) {
+	cache := t.TempDir()
+	age := func(path string, d time.Duration) string {
+		t.Helper()
+		if err := os.Chtimes(path, time.Now().Add(-d), time.Now().Add(-d)); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	build := func(body string) string {
+		t.Helper()
+		path, err := Build(t.Context(), BuildOptions{SourceDir: tinyModule(t, "package main\n\nfunc main() {"+body+"}\n"), CacheDir: cache}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	unused, recent, used := build(""), build("println(1)"), build("println(2)")
+	age(unused, 2*keepUnused)
+	age(recent, keepUnused/2)
+	age(used, 2*keepUnused)
+	build("println(2)") // only a look at the cache
+	build("println(3)")
+	if isExecutable(unused) || !isExecutable(recent) || !isExecutable(used) {
+		t.Errorf("unused kept %v, recent kept %v, used kept %v", isExecutable(unused), isExecutable(recent), isExecutable(used))
+	}
+}
+
 func TestBuildReportsTheCompilersWords(t *testing.T) {
 	source := tinyModule(t, "package main\n\nfunc main() { undefinedThing() }\n")
 	_, err := Build(t.Context(), BuildOptions{SourceDir: source, CacheDir: t.TempDir()}, nil)

@@ -1,0 +1,97 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package worker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/lakeplane/lake/workflows"
+)
+
+// metrics are what the worker tells Prometheus. Labels are names of activities
+// and error kinds, which are few; never a table, a tenant or an id.
+type metrics struct {
+	interceptor.WorkerInterceptorBase
+	seconds *prometheus.HistogramVec
+	intents prometheus.Gauge
+	oldest  prometheus.Gauge
+	started prometheus.Counter
+	orphans prometheus.Gauge
+}
+
+func newMetrics(r prometheus.Registerer) (*metrics, error) {
+	m := &metrics{
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "lake_procedure_activity_seconds",
+			Help:    "Time of one attempt of an activity, by outcome: ok, stopped, or the kind of its error.",
+			Buckets: []float64{.005, .02, .1, .5, 2, 10, 30, 120},
+		}, []string{"activity", "outcome"}),
+		intents: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "lake_procedure_intents", Help: "Intents that are not carried out yet, at the last sweep by this worker.",
+		}),
+		oldest: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "lake_procedure_oldest_intent_seconds", Help: "Time since the oldest intent might have been carried out, at the last sweep by this worker.",
+		}),
+		started: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "lake_procedure_sweep_started_total", Help: "Workflows that the sweep started because nobody else had.",
+		}),
+		orphans: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "lake_procedure_orphans", Help: "Open workflows without an intent, at the last sweep by this worker.",
+		}),
+	}
+	for _, c := range []prometheus.Collector{m.seconds, m.intents, m.oldest, m.started, m.orphans} {
+		if err := r.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// InterceptActivity implements [interceptor.WorkerInterceptor].
+func (m *metrics) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+	return &measured{ActivityInboundInterceptorBase: interceptor.ActivityInboundInterceptorBase{Next: next}, metrics: m}
+}
+
+type measured struct {
+	interceptor.ActivityInboundInterceptorBase
+	metrics *metrics
+}
+
+// ExecuteActivity measures one attempt.
+func (a *measured) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
+	began := time.Now()
+	result, err := a.Next.ExecuteActivity(ctx, in)
+	a.metrics.seconds.WithLabelValues(activity.GetInfo(ctx).ActivityType.Name, outcome(err)).Observe(time.Since(began).Seconds())
+	if page, ok := result.(workflows.SweepResult); ok && err == nil {
+		a.metrics.swept(page)
+	}
+	return result, err
+}
+
+// swept shows a sweep. A sweep of several page sets shows its last one, which
+// is only the case beyond ten thousand intents.
+func (m *metrics) swept(r workflows.SweepResult) {
+	m.intents.Set(float64(r.Intents))
+	m.oldest.Set(float64(r.OldestSeconds))
+	m.orphans.Set(float64(r.Orphans))
+	m.started.Add(float64(r.Started))
+}
+
+// outcome is the label of a result.
+func outcome(err error) string {
+	var app *temporal.ApplicationError
+	switch {
+	case err == nil:
+		return "ok"
+	case errors.As(err, &app):
+		return app.Type()
+	}
+	return "stopped"
+}
