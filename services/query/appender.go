@@ -43,8 +43,12 @@ type appender struct {
 }
 
 // copy appends everything the reader has.
-func (a *appender) copy(r array.RecordReader) error {
+func (a *appender) copy(r array.RecordReader) (err error) {
+	defer recovered(&err)
 	for r.Next() {
+		if err := checkArrays(r.RecordBatch()); err != nil {
+			return lake.Wrap("ingest", err)
+		}
 		rec, err := conform(r.RecordBatch(), a.schema)
 		if err != nil {
 			return err

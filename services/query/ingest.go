@@ -23,7 +23,8 @@ import (
 // the client asks for it, and appends the stream in pieces, each one append
 // operation of the append protocol. Pieces that were appended stay when a
 // later one fails; the answer counts them, and the error follows.
-func (s *Server) ingest(ctx context.Context, p access.Principal, cmd *pb.CommandStatementIngest, in *putStream) error {
+func (s *Server) ingest(ctx context.Context, p access.Principal, cmd *pb.CommandStatementIngest, in *putStream) (err error) {
+	defer recovered(&err)
 	name, err := ingestTable(p, cmd)
 	if err != nil {
 		return err

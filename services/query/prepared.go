@@ -9,7 +9,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/flight"
 	pb "github.com/apache/arrow-go/v18/arrow/flight/gen/flight"
-	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"google.golang.org/protobuf/proto"
 
@@ -93,16 +92,19 @@ func (s *Server) closePrepared(p access.Principal, handle []byte) {
 }
 
 // readOneRow reads the parameters of one execution.
-func readOneRow(in *putStream) (arrow.RecordBatch, error) {
+func readOneRow(in *putStream) (row arrow.RecordBatch, err error) {
+	defer recovered(&err)
 	r, err := in.reader()
 	if err != nil {
 		return nil, err
 	}
 	defer r.Release()
-	var row arrow.RecordBatch
 	rows := int64(0)
 	for r.Next() {
 		rec := r.RecordBatch()
+		if err := checkArrays(rec); err != nil {
+			return nil, err
+		}
 		if rows += rec.NumRows(); rows > 1 {
 			break
 		}
@@ -124,14 +126,4 @@ func readOneRow(in *putStream) (arrow.RecordBatch, error) {
 		row = nil
 	}
 	return row, err
-}
-
-// reader decodes the stream's record batches. The first message was read
-// already and is handed over first.
-func (in *putStream) reader() (*flight.Reader, error) {
-	r, err := flight.NewRecordReader(in, ipc.WithAllocator(memory.DefaultAllocator))
-	if err != nil {
-		return nil, lake.Errorf(lake.Invalid, "record batches: %w", err)
-	}
-	return r, nil
 }

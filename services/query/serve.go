@@ -12,11 +12,16 @@ import (
 
 	pb "github.com/apache/arrow-go/v18/arrow/flight/gen/flight"
 
+	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/services/internal/rpc"
 )
 
 // ListenOptions say how [Server.Serve] listens; the binary fills them in.
 type ListenOptions = rpc.Options
+
+// maxRequestBytes bounds a received message. Drivers send each batch of a bulk
+// ingestion as it is, however large; a larger one has to be cut by its owner.
+const maxRequestBytes = lake.MaxAppendBytes
 
 // Serve runs the replica on a listener until ctx ends: the gRPC server with
 // health, and [Server.Run]. Calls under way then get the grace to end, and are
@@ -31,6 +36,9 @@ func (s *Server) Serve(ctx context.Context, lis net.Listener, opts ListenOptions
 	}
 	if opts.Metrics == nil {
 		opts.Metrics = s.opts.Metrics
+	}
+	if opts.MaxMessageBytes == 0 {
+		opts.MaxMessageBytes = maxRequestBytes
 	}
 	if err := rpc.CheckListener(lis.Addr(), opts); err != nil {
 		return errors.Join(err, lis.Close())

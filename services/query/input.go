@@ -1,0 +1,72 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package query
+
+import (
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/flight"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+
+	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/services/internal/untrusted"
+)
+
+// maxInputRows bounds the rows that one message may claim: rows of columns
+// without buffers cost a client nothing.
+const maxInputRows = 1 << 26
+
+// checkedStream lets through only messages that may be decoded.
+type checkedStream struct{ in *putStream }
+
+// Recv implements flight.DataStreamReader.
+func (c checkedStream) Recv() (*flight.FlightData, error) {
+	msg, err := c.in.Recv()
+	if err != nil || len(msg.GetDataHeader()) == 0 {
+		return msg, err
+	}
+	info, err := untrusted.Inspect(msg.GetDataHeader())
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case info.Kind == untrusted.KindDictionary:
+		return nil, lake.Errorf(lake.Invalid, "dictionary batches are not taken: send the values themselves")
+	case info.Kind != untrusted.KindSchema && info.Kind != untrusted.KindRecordBatch:
+		return nil, lake.Errorf(lake.Invalid, "a message of type %d: want a schema and record batches", info.Kind)
+	case info.Compressed:
+		return nil, lake.Errorf(lake.Invalid, "compressed record batches are not taken: send them uncompressed")
+	case info.Rows < 0 || info.Rows > maxInputRows:
+		return nil, lake.Errorf(lake.Invalid, "a batch of %d rows: at most %d are allowed", info.Rows, maxInputRows)
+	case info.Body < 0 || info.Body > int64(len(msg.GetDataBody())):
+		return nil, lake.Errorf(lake.Invalid, "a message claims a body of %d bytes and has %d", info.Body, len(msg.GetDataBody()))
+	}
+	return msg, nil
+}
+
+// reader decodes the stream's record batches; check each of them with
+// checkArrays. The first message was read already and is handed over first.
+func (in *putStream) reader() (*flight.Reader, error) {
+	r, err := flight.NewRecordReader(checkedStream{in}, ipc.WithDelayReadSchema(false))
+	if err != nil {
+		return nil, lake.Errorf(lake.Invalid, "record batches: %w", err)
+	}
+	return r, nil
+}
+
+// checkArrays validates a batch from the wire.
+func checkArrays(rec arrow.RecordBatch) error {
+	for i, col := range rec.Columns() {
+		if err := untrusted.Check(col); err != nil {
+			return lake.Errorf(lake.Invalid, "column %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// recovered turns a panic over data from the wire into a refusal: the decoder
+// and the arrays panic on what no check has reached.
+func recovered(err *error) {
+	if recover() != nil {
+		*err = lake.Errorf(lake.Invalid, "the data are not a valid Arrow IPC stream")
+	}
+}
