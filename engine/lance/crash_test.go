@@ -264,8 +264,11 @@ func TestTransactionTellsTheOperations(t *testing.T) {
 
 func TestDecodeForeignOperations(t *testing.T) {
 	for _, p := range []map[string]string{
-		{"lake.append.count": "x"}, {"lake.append.count": "-1"}, {"lake.append.count": "1000000000"},
-		{"lake.append.count": "1"}, {"lake.append.operation_id": "1"},
+		{"lake.append.count": "x"},
+		{"lake.append.count": "-1"},
+		{"lake.append.count": "1000000000"},
+		{"lake.append.count": "1"},
+		{"lake.append.operation_id": "1"},
 		{"lake.append.operation_id": lake.NewID().String(), "lake.append.payload_sha256": "zz"},
 	} {
 		_, err := lance.DecodeOperations(p)
