@@ -223,7 +223,7 @@ func TestQueryBindsParametersByPosition(t *testing.T) {
 		got = append(got, fmt.Sprint(bound.ColumnName(i), " ", column.DataType(), " ", column.ValueStr(0)))
 	}
 	require.Equal(t, []string{
-		"1 null (null)", "2 bool true", "3 int64 -7", "4 uint64 9223372036854775808", "5 float64 0.5",
+		"1 utf8 (null)", "2 bool true", "3 int64 -7", "4 uint64 9223372036854775808", "5 float64 0.5",
 		"6 utf8 x", "7 binary AAE=", "8 timestamp[us, tz=UTC] 2026-11-29T01:02:03.000004Z",
 	}, got)
 	_, err = c.Query(t.Context(), "SELECT ?", struct{}{})

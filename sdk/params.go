@@ -39,8 +39,8 @@ func paramRow(params []any) (arrow.RecordBatch, error) {
 // paramColumn makes an array of one value.
 func paramColumn(v any) (arrow.Array, error) {
 	switch v := v.(type) {
-	case nil:
-		return array.NewNull(1), nil
+	case nil: // as text, which SQL compares with any type
+		return array.MakeArrayOfNull(memory.DefaultAllocator, arrow.BinaryTypes.String, 1), nil
 	case bool:
 		b := array.NewBooleanBuilder(memory.DefaultAllocator)
 		defer b.Release()

@@ -63,7 +63,10 @@ func (a *app) selftestServer(ctx context.Context) (c *sdk.Client, objects string
 		return nil, "", nil, lake.Errorf(lake.Unknown, "temporary directory: %w", err)
 	}
 	fmt.Fprintln(a.stderr, "no server runs on", a.addr+": starting a temporary one")
-	server, err := devserver.Start(ctx, devserver.Options{DataDir: dir, Version: version, BuildProgress: a.buildProgress(), Log: a.logger("error")})
+	server, err := devserver.Start(ctx, devserver.Options{
+		DataDir: dir, Version: version, BuildProgress: a.buildProgress(), Log: a.logger("error"),
+		Headless: true, Settle: time.Millisecond, // nobody looks at it, and nobody else writes to it
+	})
 	if err != nil {
 		return nil, "", nil, errors.Join(err, os.RemoveAll(dir))
 	}

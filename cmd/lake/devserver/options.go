@@ -37,6 +37,12 @@ type Options struct {
 	// UndropWindow is how long a drop can be undone when the request does not
 	// say; 0 means that deletion starts at once.
 	UndropWindow time.Duration
+	// Settle is how long after a drop a location that looks empty is looked at
+	// again, for an append that was staging its objects at that moment; 0 means
+	// 2 s, enough for 64 MiB onto a local disk.
+	Settle time.Duration
+	// Headless leaves the web UI of the Temporal child out.
+	Headless bool
 	// Version is reported to clients.
 	Version string
 	// BuildProgress hears how far the first build of the Temporal server is.
@@ -51,6 +57,9 @@ func (o Options) normalize() (Options, error) {
 	}
 	if o.Grace == 0 {
 		o.Grace = 30 * time.Second
+	}
+	if o.Settle == 0 {
+		o.Settle = 2 * time.Second
 	}
 	if o.TemporalNamespace == "" {
 		o.TemporalNamespace = "lake"
@@ -73,7 +82,7 @@ func (o Options) check() error {
 	bad(o.DataDir == "", "a data directory is needed")
 	bad(ip == nil || !ip.IsLoopback(), "host %q: a development server has no authentication and listens on a loopback address only", o.Host)
 	bad(o.PortBase < 0 || o.PortBase > lastBase, "port base %d: want 0 for free ports, or 1 to %d", o.PortBase, lastBase)
-	bad(o.Grace < 0 || o.UndropWindow < 0, "times must not be negative")
+	bad(o.Grace < 0 || o.UndropWindow < 0 || o.Settle < 0, "times must not be negative")
 	bad(o.NoTemporal && o.TemporalAddress != "", "a Temporal address and no Temporal exclude each other")
 	bad(o.TemporalUI != "" && o.TemporalAddress == "", "the address of a Temporal UI goes with that of its server")
 	return errors.Join(errs...)

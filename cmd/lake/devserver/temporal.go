@@ -18,11 +18,6 @@ import (
 	"github.com/lakeplane/lake/workflows"
 )
 
-// settle is how long after a drop a location that looks empty is looked at
-// again, for an append that was staging its objects at that moment: at most
-// 64 MiB onto a local disk.
-const settle = 2 * time.Second
-
 // sweepEvery is how soon a procedure whose start was missed, because Temporal
 // was down, is found. One small deployment can afford to look often.
 const sweepEvery = 10 * time.Second
@@ -70,7 +65,7 @@ func (t *temporal) startChild(ctx context.Context, o Options, p ports) error {
 	}
 	t.child, err = devtemporal.Start(ctx, devtemporal.Options{
 		Binary: binary, DBFile: filepath.Join(dir, "temporal.db"), Host: o.Host,
-		Port: p.temporal, UIPort: p.ui, Namespace: t.namespace, Logger: o.Log,
+		Port: p.temporal, UIPort: p.ui, Headless: o.Headless, Namespace: t.namespace, Logger: o.Log,
 	})
 	if err != nil {
 		return err
@@ -84,7 +79,7 @@ func (t *temporal) worker(o Options, s storage) (*worker.Worker, error) {
 	return worker.New(worker.Options{
 		Temporal: t.client, Namespace: t.namespace, Store: s.meta, Objects: s.objects,
 		Engines: map[string]drop.Engine{enginelance.Name: s.tables},
-		Drop:    drop.Options{Settle: settle}, SweepEvery: sweepEvery, StopGrace: o.Grace / 2, Log: o.Log,
+		Drop:    drop.Options{Settle: o.Settle}, SweepEvery: sweepEvery, StopGrace: o.Grace / 2, Log: o.Log,
 	})
 }
 
