@@ -63,8 +63,8 @@ func newLeafColumn(c *container, l *leaf, column int) (*leafColumn, error) {
 func (lc *leafColumn) fill(mem memory.Allocator, ranges []rows, ahead uint64, limit int) error {
 	lc.batch.levels.reset()
 	lc.batch.values = newSink(lc.leaf.value, mem, limit)
-	for _, r := range ranges {
-		if err := lc.pageRange(mem, r, ahead); err != nil {
+	for k := range ranges {
+		if err := lc.pageRange(mem, ranges[k:], ahead); err != nil {
 			lc.batch.values.release()
 			return inColumn(lc.leaf.path, err)
 		}
@@ -72,16 +72,17 @@ func (lc *leafColumn) fill(mem memory.Allocator, ranges []rows, ahead uint64, li
 	return nil
 }
 
-func (lc *leafColumn) pageRange(mem memory.Allocator, r rows, ahead uint64) error {
-	for r.from < r.to {
+// pageRange decodes the first of the ranges to come.
+func (lc *leafColumn) pageRange(mem memory.Allocator, ranges []rows, ahead uint64) error {
+	for r := ranges[0]; r.from < r.to; {
 		i := sort.Search(len(lc.pages), func(i int) bool { return lc.start[i+1] > r.from })
 		if i == len(lc.pages) {
 			return corrupt("row %d of %d", r.from, lc.start[i])
 		}
-		end := min(r.to, lc.start[i+1])
-		if err := lc.openPage(mem, i, r.from, max(end, min(ahead, lc.start[i+1]))); err != nil {
+		if err := lc.openPage(mem, i, r.from, ranges, ahead); err != nil {
 			return err
 		}
+		end := min(r.to, lc.start[i+1])
 		if err := lc.page.read(r.from-lc.start[i], end-lc.start[i], &lc.batch); err != nil {
 			return err
 		}
@@ -90,9 +91,10 @@ func (lc *leafColumn) pageRange(mem memory.Allocator, r rows, ahead uint64) erro
 	return nil
 }
 
-// openPage makes page i the open one and reads rows [from, to) of the file
-// ahead.
-func (lc *leafColumn) openPage(mem memory.Allocator, i int, from, to uint64) error {
+// openPage makes page i the open one. Unless the source is mapped it reads
+// ahead what the ranges need of the page, from the given row on, the last range
+// stretched to row ahead.
+func (lc *leafColumn) openPage(mem memory.Allocator, i int, from uint64, ranges []rows, ahead uint64) error {
 	if lc.open == i {
 		return nil
 	}
@@ -102,14 +104,33 @@ func (lc *leafColumn) openPage(mem memory.Allocator, i int, from, to uint64) err
 		return err
 	}
 	lc.open = i
-	if lc.c.in.mem != nil || to <= from+1 {
+	if lc.c.in.mem != nil {
 		return nil
 	}
-	buffer, off, n, err := lc.page.span(from-lc.start[i], to-lc.start[i])
-	if err != nil {
-		return err
+	if b := lc.page.prepare(); b >= 0 {
+		if err := lc.bufs.readAhead(mem, b, []rows{{0, lc.bufs.size(b)}}); err != nil {
+			return err
+		}
 	}
-	return lc.bufs.readAhead(mem, buffer, off, n)
+	start, end := lc.start[i], lc.start[i+1]
+	var spans []rows
+	buffer := 0
+	for k, r := range ranges {
+		to := min(r.to, end)
+		if k == len(ranges)-1 {
+			to = max(to, min(ahead, end))
+		}
+		if r.from = max(r.from, from); r.from >= end || to <= r.from {
+			break
+		}
+		b, off, n, err := lc.page.span(r.from-start, to-start)
+		if err != nil {
+			return err
+		}
+		buffer = b
+		spans = append(spans, rows{off, off + n})
+	}
+	return lc.bufs.readAhead(mem, buffer, spans)
 }
 
 func (lc *leafColumn) close() {

@@ -165,6 +165,8 @@ func (p *constantPage) check() error {
 	return nil
 }
 
+func (p *constantPage) prepare() int { return -1 }
+
 func (p *constantPage) span(from, to uint64) (buffer int, off, n uint64, err error) {
 	return 0, 0, 0, nil
 }

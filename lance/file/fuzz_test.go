@@ -121,8 +121,10 @@ func decodePage(t *testing.T, page *containerpb.ColumnMetadata_Page, l *leaf, da
 	if err != nil {
 		return err
 	}
-	cont := &container{major: 2, minor: 1, in: in, descriptor: &lancepb.FileDescriptor{Length: page.GetLength()},
-		columns: []*containerpb.ColumnMetadata{{Pages: []*containerpb.ColumnMetadata_Page{page}}}}
+	cont := &container{
+		major: 2, minor: 1, in: in, descriptor: &lancepb.FileDescriptor{Length: page.GetLength()},
+		columns: []*containerpb.ColumnMetadata{{Pages: []*containerpb.ColumnMetadata_Page{page}}},
+	}
 	lc, err := newLeafColumn(cont, l, 0)
 	if err != nil {
 		return err

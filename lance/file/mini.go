@@ -199,6 +199,8 @@ func (m *miniPage) chunksOf(from, to uint64) (first, last int, err error) {
 	return first, last, nil
 }
 
+func (m *miniPage) prepare() int { return -1 }
+
 func (m *miniPage) span(from, to uint64) (buffer int, off, n uint64, err error) {
 	first, last, err := m.chunksOf(from, to)
 	if err != nil {

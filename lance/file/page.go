@@ -4,9 +4,11 @@ package file
 
 import (
 	"fmt"
+	"sort"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/lakeplane/lake/lance/lancepb/containerpb"
 	"github.com/lakeplane/lake/lance/lancepb/enc21pb"
@@ -24,6 +26,9 @@ type pageReader interface {
 	// span is the range of the data buffer that rows [from, to) need. The
 	// buffer's number is fixed for the page.
 	span(from, to uint64) (buffer int, off, n uint64, err error)
+	// prepare names a buffer worth reading in whole before asking for the spans
+	// of several ranges, or is negative.
+	prepare() int
 	// read appends rows [from, to) of the page, from < to.
 	read(from, to uint64, out *leafBatch) error
 }
@@ -34,10 +39,14 @@ type pageBuffers struct {
 	offs  []uint64
 	sizes []uint64
 
-	// A part of one buffer that was read ahead.
-	ahead     *memory.Buffer
-	aheadBuf  int
-	aheadFrom uint64
+	ahead []aheadPart // what was read ahead, by position
+}
+
+// aheadPart is a part of one buffer of a page that was read ahead.
+type aheadPart struct {
+	buffer int
+	from   uint64
+	mem    *memory.Buffer
 }
 
 func newPageBuffers(c *container, p *containerpb.ColumnMetadata_Page) (*pageBuffers, error) {
@@ -70,46 +79,97 @@ func (b *pageBuffers) part(i int, off, n uint64) ([]byte, error) {
 	if off > b.sizes[i] || n > b.sizes[i]-off {
 		return nil, corrupt("%d bytes at %d of a page buffer of %d bytes", n, off, b.sizes[i])
 	}
-	if b.covers(i, off, n) {
-		return b.ahead.Bytes()[off-b.aheadFrom:][:n:n], nil
+	if a := b.covers(i, off, n); a != nil {
+		return a.mem.Bytes()[off-a.from:][:n:n], nil
 	}
 	return b.c.in.bytes(b.offs[i]+off, n)
 }
 
-func (b *pageBuffers) covers(i int, off, n uint64) bool {
-	return b.ahead != nil && i == b.aheadBuf && off >= b.aheadFrom && off-b.aheadFrom+n <= uint64(b.ahead.Len())
+// covers returns the part read ahead that holds a range, or nil.
+func (b *pageBuffers) covers(i int, off, n uint64) *aheadPart {
+	k := sort.Search(len(b.ahead), func(k int) bool {
+		a := b.ahead[k]
+		return a.buffer > i || a.buffer == i && a.from > off
+	})
+	if k == 0 {
+		return nil
+	}
+	a := &b.ahead[k-1]
+	if a.buffer != i || n > uint64(a.mem.Len()) || off-a.from > uint64(a.mem.Len())-n {
+		return nil
+	}
+	return a
 }
 
 // owned is part, with the buffer that the result is a part of, if there is one.
 func (b *pageBuffers) owned(i int, off, n uint64) ([]byte, *memory.Buffer, error) {
 	p, err := b.part(i, off, n)
-	if err != nil || !b.covers(i, off, n) {
-		return p, nil, err
+	if a := b.covers(i, off, n); err == nil && a != nil {
+		return p, a.mem, nil
 	}
-	return p, b.ahead, nil
+	return p, nil, err
 }
 
-// readAhead reads a part in one piece, to serve later calls of part from it.
-// The memory is that of the batches, which may refer to it.
-func (b *pageBuffers) readAhead(mem memory.Allocator, i int, off, n uint64) error {
-	if b.c.in.mem != nil || n == 0 {
-		return nil
+const (
+	// aheadGap is how far apart ranges may lie to be read in one piece: reading
+	// that much takes about as long as asking once more.
+	aheadGap = 64 << 10
+	// aheadReads is the number of reads of one page at once.
+	aheadReads = 8
+)
+
+// readAhead reads ranges of one buffer, joined where they are close, to serve
+// later calls of part from them. The memory is that of the batches, which may
+// refer to it. The ranges must ascend.
+func (b *pageBuffers) readAhead(mem memory.Allocator, i int, ranges []rows) error {
+	var parts []rows
+	for _, r := range ranges {
+		if r.to <= r.from {
+			continue
+		}
+		if k := len(parts); k > 0 && r.from <= parts[k-1].to+aheadGap {
+			parts[k-1].to = max(parts[k-1].to, r.to)
+			continue
+		}
+		parts = append(parts, r)
 	}
-	if i >= len(b.sizes) || off > b.sizes[i] || n > b.sizes[i]-off {
-		return corrupt("%d bytes at %d of a page buffer of %d bytes", n, off, b.size(i))
+	for _, r := range parts {
+		if i >= len(b.sizes) || r.to > b.sizes[i] {
+			return corrupt("bytes %d to %d of a page buffer of %d bytes", r.from, r.to, b.size(i))
+		}
 	}
-	buf := memory.NewResizableBuffer(mem)
-	if err := b.c.in.read(b.offs[i]+off, n, func() []byte { buf.Resize(int(n)); return buf.Bytes() }); err != nil {
-		buf.Release()
-		return err
+	got := make([]*memory.Buffer, len(parts))
+	var g errgroup.Group
+	g.SetLimit(aheadReads)
+	for k, r := range parts {
+		got[k] = memory.NewResizableBuffer(mem)
+		got[k].Resize(int(r.to - r.from))
+		g.Go(func() error {
+			return b.c.in.read(b.offs[i]+r.from, r.to-r.from, func() []byte { return got[k].Bytes() })
+		})
 	}
-	b.ahead, b.aheadBuf, b.aheadFrom = buf, i, off
-	return nil
+	err := g.Wait()
+	for k, buf := range got {
+		if err != nil {
+			releaseBuffer(buf)
+			continue
+		}
+		b.ahead = append(b.ahead, aheadPart{i, parts[k].from, buf})
+	}
+	sort.Slice(b.ahead, func(x, y int) bool {
+		if b.ahead[x].buffer != b.ahead[y].buffer {
+			return b.ahead[x].buffer < b.ahead[y].buffer
+		}
+		return b.ahead[x].from < b.ahead[y].from
+	})
+	return err
 }
 
 // close gives up what was read ahead; batches that refer to it keep it.
 func (b *pageBuffers) close() {
-	releaseBuffer(b.ahead)
+	for _, a := range b.ahead {
+		a.mem.Release()
+	}
 	b.ahead = nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -110,9 +111,11 @@ func TestSchemaOfTheManifestMayDiffer(t *testing.T) {
 	// Ids: pos 0, x 1, y 2, old 3. Renamed old, dropped x, added 7 and 8.
 	renamed := proto.Clone(fields[3]).(*lancepb.Field)
 	renamed.Name = "new"
-	later := []*lancepb.Field{renamed, fields[0], fields[2],
+	later := []*lancepb.Field{
+		renamed, fields[0], fields[2],
 		{Name: "z", Id: 7, ParentId: 0, LogicalType: "double", Nullable: true},
-		{Name: "added", Id: 8, ParentId: -1, LogicalType: "int64", Nullable: true}}
+		{Name: "added", Id: 8, ParentId: -1, LogicalType: "int64", Nullable: true},
+	}
 	r, err := Open(context.Background(), Bytes(b), Options{Allocator: mem, Schema: later, Fields: w.Fields, Columns: w.ColumnIndices})
 	if err != nil {
 		t.Fatal(err)
@@ -124,8 +127,10 @@ func TestSchemaOfTheManifestMayDiffer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := arrow.NewSchema([]arrow.Field{{Name: "new", Type: arrow.BinaryTypes.String},
-		{Name: "pos", Type: arrow.StructOf(arrow.Field{Name: "y", Type: arrow.PrimitiveTypes.Int64})}}, nil)
+	want := arrow.NewSchema([]arrow.Field{
+		{Name: "new", Type: arrow.BinaryTypes.String},
+		{Name: "pos", Type: arrow.StructOf(arrow.Field{Name: "y", Type: arrow.PrimitiveTypes.Int64})},
+	}, nil)
 	if !got.Equal(want) {
 		t.Errorf("schema %v, want %v", got, want)
 	}
@@ -402,6 +407,69 @@ func TestWriterMemoryIsBounded(t *testing.T) {
 			if kept > 8*page+1<<20 {
 				t.Fatalf("column %s keeps %d bytes for pages of %d", c.leaf.path, kept, page)
 			}
+		}
+	}
+}
+
+// counting counts the reads of a source.
+type counting struct {
+	unmapped
+	reads *atomic.Int64
+}
+
+func (c counting) ReadAt(p []byte, off int64) (int, error) {
+	c.reads.Add(1)
+	return c.unmapped.ReadAt(p, off)
+}
+
+// TestReadsAreJoined bounds the number of reads, each of which is a request to
+// an object store.
+func TestReadsAreJoined(t *testing.T) {
+	batches := filetest.Telemetry(150_000)
+	data, _ := writeFile(t, filetest.TelemetrySchema, WriterOptions{}, batches...)
+	src := counting{unmapped{bytes.NewReader(data)}, new(atomic.Int64)}
+	r, err := Open(context.Background(), src, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := func(name string, most int64, f func()) {
+		before := src.reads.Load()
+		f()
+		if n := src.reads.Load() - before; n > most {
+			t.Errorf("%s took %d reads, at most %d are expected", name, n, most)
+		}
+	}
+	if n := src.reads.Load(); n > 2 {
+		t.Errorf("opening took %d reads", n)
+	}
+	// A data and a meta buffer for each of at most two pages a column.
+	step("scan", 36, func() {
+		for rec, err := range r.Scan(context.Background(), ScanOptions{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			rec.Release()
+		}
+	})
+	numbers := make([]uint64, 3000)
+	for i := range numbers {
+		numbers[i] = uint64(i * 50)
+	}
+	step("take of near rows", 36, func() { takeAll(t, r, numbers) })
+	step("take of three rows", 9*3*3, func() { takeAll(t, r, []uint64{10, 70_000, 140_000}) })
+}
+
+func takeAll(t *testing.T, r *Reader, numbers []uint64) {
+	t.Helper()
+	rec, err := r.Take(context.Background(), numbers, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rec.Release()
+	ids := rec.Column(0).(*array.Int64)
+	for i, n := range numbers {
+		if ids.Value(i) != int64(n) {
+			t.Fatalf("row %d has id %d, want %d", i, ids.Value(i), n)
 		}
 	}
 }

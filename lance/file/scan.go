@@ -5,6 +5,7 @@ package file
 import (
 	"context"
 	"errors"
+	"io"
 	"iter"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -66,39 +67,64 @@ func (o *ScanOptions) complete(rows uint64) error {
 // the consumer, who releases it. The sequence ends after the first error.
 func (r *Reader) Scan(ctx context.Context, o ScanOptions) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
-		if err := r.scan(ctx, o, func(b arrow.RecordBatch) bool { return yield(b, nil) }); err != nil {
+		c, err := r.NewCursor(o)
+		if err != nil {
 			yield(nil, err)
+			return
+		}
+		defer c.Close()
+		for {
+			batch, err := c.Next(ctx)
+			if err == io.EOF || !yield(batch, err) || err != nil {
+				return
+			}
 		}
 	}
 }
 
-func (r *Reader) scan(ctx context.Context, o ScanOptions, yield func(arrow.RecordBatch) bool) error {
+// Cursor is a scan that is pulled. It serves one goroutine at a time, not
+// always the same.
+type Cursor struct {
+	o    ScanOptions
+	b    *batcher
+	at   uint64
+	size uint64
+}
+
+// NewCursor starts a scan; the caller closes it.
+func (r *Reader) NewCursor(o ScanOptions) (*Cursor, error) {
 	if err := o.complete(r.Rows()); err != nil {
-		return err
+		return nil, err
 	}
 	b, err := r.newBatcher(o.Fields, o.Parallel)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer b.close()
-	size := b.rowsPer(o)
-	for at := o.Start; at < o.End; {
-		to := min(o.End, at+size-at%size)
-		batch, err := b.batch(ctx, []rows{{at, to}}, o.End, o.limit(to-at))
-		if errors.Is(err, errBatchTooLarge) && to-at > 1 {
-			size = max(1, (to-at)/4)
+	return &Cursor{o: o, b: b, at: o.Start, size: b.rowsPer(o)}, nil
+}
+
+// Next returns the next batch, which the caller releases, or [io.EOF] behind
+// the last one. After another error the cursor stays where it was.
+func (c *Cursor) Next(ctx context.Context) (arrow.RecordBatch, error) {
+	if c.at >= c.o.End {
+		return nil, io.EOF
+	}
+	for {
+		to := min(c.o.End, c.at+c.size-c.at%c.size)
+		batch, err := c.b.batch(ctx, []rows{{c.at, to}}, c.o.End, c.o.limit(to-c.at))
+		if errors.Is(err, errBatchTooLarge) && to-c.at > 1 {
+			c.size = max(1, (to-c.at)/4)
 			continue
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			c.at = to
 		}
-		if !yield(batch) {
-			return nil
-		}
-		at = to
+		return batch, err
 	}
-	return nil
 }
+
+// Close gives up what the cursor holds. Batches stay valid.
+func (c *Cursor) Close() { c.b.close() }
 
 // limit is the size at which a batch of variable values is cut smaller. The
 // estimate of BatchBytes misses values that are stored compressed or once for

@@ -12,6 +12,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/compute"
 )
 
+// takeParallel is the number of columns read at once from a source that is not
+// in memory.
+const takeParallel = 8
+
 // Take returns the given rows, in the given order and with repetitions, as one
 // batch that the caller releases. An empty fields means all the file has.
 // Ascending rows are cheapest; others are sorted first and put in order after.
@@ -26,7 +30,11 @@ func (r *Reader) Take(ctx context.Context, rowNumbers []uint64, fields []int32) 
 	if n := len(sorted); n > 0 && sorted[n-1] >= r.Rows() {
 		return nil, invalid("row %d of a file with %d", sorted[n-1], r.Rows())
 	}
-	b, err := r.newBatcher(fields, 1)
+	parallel := 1
+	if r.c.in.mem == nil {
+		parallel = takeParallel // to wait for several columns at once
+	}
+	b, err := r.newBatcher(fields, parallel)
 	if err != nil {
 		return nil, err
 	}

@@ -142,6 +142,17 @@ func (z *zipPage) setIndex() error {
 	}
 }
 
+// maxWholeIndex is the largest row index that is read in whole for the sake of
+// some rows.
+const maxWholeIndex = 8 << 20
+
+func (z *zipPage) prepare() int {
+	if z.indexLen == 0 || z.bufs.size(zipIndexBuffer) > maxWholeIndex {
+		return -1
+	}
+	return zipIndexBuffer
+}
+
 func (z *zipPage) span(from, to uint64) (buffer int, off, n uint64, err error) {
 	if to > z.rows || from > to {
 		return 0, 0, 0, corrupt("rows %d to %d of a page with %d", from, to, z.rows)
