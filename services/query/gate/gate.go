@@ -14,6 +14,7 @@
 package gate
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"strings"
@@ -161,11 +162,15 @@ func (g *Gate) decode(tree []byte, words lexed) (map[string]any, error) {
 		return nil, refuse(-1, "the statement is too complex: its syntax tree has %d bytes, at most %d are allowed", len(tree), maxTreeBytes)
 	}
 	var doc parseTree
-	dec := json.NewDecoder(strings.NewReader(string(tree)))
+	dec := json.NewDecoder(bytes.NewReader(tree))
 	dec.UseNumber() // positions and constants exceed a float
 	if err := dec.Decode(&doc); err != nil {
 		if strings.Contains(err.Error(), "exceeded max depth") {
 			return nil, g.tooDeep(-1)
+		}
+		if bytes.Contains(tree, []byte("Infinity")) {
+			// The parser writes such a constant as JSON does not allow.
+			return nil, refuse(-1, "a number is too large for a DOUBLE: write 'inf'::DOUBLE for infinity")
 		}
 		return nil, lake.Errorf(lake.Unknown, "gate: the parser's syntax tree: %w", err)
 	}

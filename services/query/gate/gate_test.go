@@ -128,6 +128,8 @@ var refusals = []struct{ sql, want string }{
 	{"SELECT 1; DROP TABLE t", "not allowed"},
 	{"SELEC 1", `syntax error at or near "SELEC" (at byte 0`},
 	{"SELECT * FROM", "syntax error"},
+	{"SELECT 1e999", "too large for a DOUBLE"},
+	{"SELECT -1e999 + 1", "too large for a DOUBLE"},
 	{"SELECT 'open", "unterminated"},
 	{"SELECT '\x00'", "NUL byte (at byte 8"},
 	{"SELECT '\xff'", "not UTF-8 (at byte 8"},
