@@ -22,11 +22,14 @@ import (
 // cleaned up, closing the store included.
 type Factory func(tb testing.TB) metastore.Store
 
-// Run runs every conformance case, each on a store of its own.
+// Run runs every conformance case, each on a store of its own, some at a time.
 func Run(t *testing.T, open Factory) {
 	for _, group := range [][]namedCase{commitCases, tokenCases, scanCases, limitCases, keyCases, raceCases, lifeCases, abilityCases} {
 		for _, c := range group {
-			t.Run(c.name, func(t *testing.T) { c.run(t, &fixture{Store: open(t), t: t, open: open}) })
+			t.Run(c.name, func(t *testing.T) {
+				t.Parallel() // most of the time is spent waiting for a disk or a server
+				c.run(t, &fixture{Store: open(t), t: t, open: open})
+			})
 		}
 	}
 }

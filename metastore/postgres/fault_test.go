@@ -123,7 +123,7 @@ func TestHistoriesUnderFaults(t *testing.T) {
 			return pass
 		})
 		return s
-	}, metastoretest.Histories{Seeds: 15})
+	}, metastoretest.Histories{Seeds: 10})
 }
 
 // blocker holds the lock of a key, as a commit under way does.

@@ -20,11 +20,14 @@ import (
 // cleaned up, the store included.
 type Factory func(tb testing.TB) objstore.Store
 
-// Run runs every conformance case, each on a store of its own.
+// Run runs every conformance case, each on a store of its own, some at a time.
 func Run(t *testing.T, open Factory) {
 	for _, group := range [][]namedCase{putCases, writerCases, readCases, listCases, deleteCases, keyCases, raceCases, contextCases} {
 		for _, c := range group {
-			t.Run(c.name, func(t *testing.T) { c.run(t, &fixture{Store: open(t), t: t}) })
+			t.Run(c.name, func(t *testing.T) {
+				t.Parallel() // most of the time is spent waiting for a disk or a server
+				c.run(t, &fixture{Store: open(t), t: t})
+			})
 		}
 	}
 }
