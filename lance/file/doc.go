@@ -26,6 +26,23 @@
 // arrays then point into the mapping and must not outlive it. All other memory
 // comes from the caller's allocator and is freed by releasing the batch.
 //
+// A [Pool] spares scans the cost of fresh memory. [Reader.Scan] is a sequence,
+// [Reader.NewCursor] the same as calls.
+//
+// From a source that is not mapped, what a batch needs of a page is read ahead in
+// joined requests; a scan reads the rest of the page at once.
+//
+// # Other readers
+//
+// Stock LanceDB 0.31 reads what Lake writes, with one exception known: columns
+// of lists inside structs inside lists, with nulls and rows of thousands of
+// items, make its reader fail on some data, also on data it wrote itself.
+//
+// # Not read
+//
+// Blob and sparse layouts, packed structs, maps, Arrow dictionaries, nested fixed
+// size lists and versions 0.1 and 2.3 give errors of kind [lake.Unsupported].
+//
 // # Damage
 //
 // Files are not trusted. Every offset, length and count is checked against the

@@ -39,7 +39,7 @@ func TestEveryLeafTypeSurvives(t *testing.T) {
 			t.Run(nested.String(), func(t *testing.T) {
 				mem := checked(t)
 				s := arrow.NewSchema([]arrow.Field{{Name: "c", Type: nested, Nullable: true}}, nil)
-				rec := fillNulls(mem, s, 700)
+				rec := fillNulls(mem, s, 200)
 				b, _ := writeFile(t, s, WriterOptions{PageBytes: minPageBytes}, rec)
 				want := concat(t, s, []arrow.RecordBatch{rec}, mem)
 				defer releaseAll(want)
