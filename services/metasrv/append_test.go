@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/flight"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -399,6 +401,66 @@ func TestAppendAcrossDropAndRecreate(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 2, r.GetVersion(), "versions start again in a new incarnation")
 	requireEach(t, a, 1)
+}
+
+// TestBusyCommitterMeetsARecreatedTable keeps a committer at its commit while
+// the table is dropped and created again and an append for the new one queues
+// up behind it.
+func TestBusyCommitterMeetsARecreatedTable(t *testing.T) {
+	a := start(t)
+	a.create(t, "a", "t")
+	hold, holding := make(chan struct{}), make(chan struct{})
+	a.store.set(func(txn metastore.Txn, next func() error) error {
+		err := next()
+		if strings.HasPrefix(txn.Ops[len(txn.Ops)-1].Key, "memory-version/a/t/") {
+			a.store.set(nil)
+			close(holding)
+			<-hold
+		}
+		return err
+	})
+	old := make(chan error)
+	go func() { _, err := a.put(t.Context(), newOp(t, "a", "t", 7)); old <- err }()
+	<-holding
+	_, err := a.catalog.DropTable(t.Context(), &lakepb.DropTableRequest{Name: nameOf("a", "t")})
+	require.NoError(t, err)
+	a.create(t, "a", "t")
+	fresh := make(chan error)
+	go func() { _, err := a.put(t.Context(), newOp(t, "a", "t", 0)); fresh <- err }()
+	require.Eventually(t, func() bool { a.engine.mu.Lock(); defer a.engine.mu.Unlock(); return a.engine.staged == 2 }, 5*time.Second, time.Millisecond)
+	time.Sleep(20 * time.Millisecond) // from staged to waiting
+	close(hold)
+	require.NoError(t, <-old, "it was committed before the drop")
+	require.NoError(t, <-fresh)
+	requireEach(t, a, 1)
+}
+
+// TestMetrics pins the names that dashboards and alerts use.
+func TestMetrics(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	a := start(t, func(o *metasrv.Options) { o.Metrics = registry })
+	a.create(t, "a", "t")
+	_, err := a.put(t.Context(), newOp(t, "a", "t", 0))
+	require.NoError(t, err)
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	values := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			values[f.GetName()] += m.GetGauge().GetValue() + m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
+		}
+	}
+	for name, want := range map[string]float64{
+		"lake_metasrv_append_admission_total": 1, "lake_metasrv_inflight_appends": 0,
+		"lake_metasrv_reserved_append_bytes": 0, "lake_metasrv_write_ready": 1,
+		"lake_metasrv_append_group_size": 1, "lake_metasrv_commit_total": 1,
+	} {
+		got, there := values[name]
+		require.True(t, there, name)
+		require.Equal(t, want, got, name)
+	}
+	require.Positive(t, values["lake_metasrv_append_stage_seconds"])
+	require.Positive(t, values["lake_rpc_duration_seconds"])
 }
 
 // TestTakeover starts a second leader on the same store and engine while
