@@ -28,6 +28,14 @@ func stores() map[string]storeFunc {
 	return map[string]storeFunc{"pebble": pebbleStore}
 }
 
+// kills is how often a crash test kills the Temporal server.
+func kills() int {
+	if thorough {
+		return 4
+	}
+	return 1
+}
+
 func pebbleStore(t *testing.T) store {
 	s, err := pebble.Open(t.TempDir(), pebble.Options{})
 	require.NoError(t, err)
@@ -66,7 +74,7 @@ func TestTheServerDiesAndComesBack(t *testing.T) {
 			d.work(t, d.options())
 			d.start(t, step)
 			d.start(t, second)
-			for i := range 2 {
+			for i := range kills() {
 				d.middle(t, int64(200*(i+1)))
 				require.NoError(t, syscall.Kill(d.temporal.PID(), syscall.SIGKILL))
 				require.Eventually(t, func() bool { return d.temporal.Restarts() == i+1 }, 30*time.Second, 10*time.Millisecond)

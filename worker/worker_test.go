@@ -5,7 +5,6 @@
 package worker_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -234,22 +233,6 @@ func TestMissingSearchAttributesAreAdded(t *testing.T) {
 		have, err := c.OperatorService().ListSearchAttributes(t.Context(), &operatorservice.ListSearchAttributesRequest{Namespace: s.Namespace()})
 		return err == nil && have.CustomAttributes["LakePhase"] == enums.INDEXED_VALUE_TYPE_KEYWORD && have.CustomAttributes["LakeTable"] == enums.INDEXED_VALUE_TYPE_KEYWORD
 	}, 20*time.Second, 50*time.Millisecond)
-}
-
-func TestAWorkerWaitsForTemporal(t *testing.T) {
-	d := deploy(t, memoryStore(t), startTemporal(t, ""))
-	require.NoError(t, d.temporal.Stop(5*time.Second))
-	w, err := worker.New(d.options())
-	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-	defer cancel()
-	require.NoError(t, w.Run(ctx))
-	// And a service gets its answer all the same, soon.
-	began := time.Now()
-	step := d.dropped(t, "t", 1)
-	err = d.starter.Start(t.Context(), string(step.Ref().Kind), step.Ref().ID)
-	require.Truef(t, lake.Is(err, lake.Unavailable), "%v", err)
-	require.Less(t, time.Since(began), 2*workflows.StartTimeout)
 }
 
 func TestOptionsReportEveryMistake(t *testing.T) {
