@@ -17,9 +17,9 @@ help: ## print this list
 
 build: ## build bin/lake and bin/lake-temporal-dev (first time: some minutes)
 	@echo "building $(BIN)/lake (the first build compiles Arrow, Pebble, Temporal's client and links DuckDB: about 3 minutes on 2 cores)"
-	@$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/lake ./cmd/lake
+	@$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/lake ./cmd/lake
 	@echo "building $(BIN)/lake-temporal-dev (the first build compiles the Temporal server: about 5 minutes on 2 cores)"
-	@cd deploy/temporal && $(GO) build -trimpath -ldflags '-s -w' -o ../../$(BIN)/lake-temporal-dev .
+	@cd deploy/temporal && $(GO) build -ldflags '-s -w' -o ../../$(BIN)/lake-temporal-dev .
 
 run: build ## start everything on this machine: lake dev
 	@$(BIN)/lake dev

@@ -118,22 +118,20 @@ func causeText(err error) string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Errorf makes an error of the given kind. A %w verb sets the cause, as in
+// Errorf makes an error of the given kind. Each %w verb sets a cause, as in
 // fmt.Errorf.
 func Errorf(kind Kind, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
-	return &Error{Kind: kind, Message: err.Error(), Err: hidden(errors.Unwrap(err))}
-}
-
-// hidden keeps a cause reachable by errors.Is and errors.As without printing
-// it a second time: Errorf's message already contains its text.
-func hidden(err error) error {
-	if err == nil {
-		return nil
+	e := &Error{Kind: kind, Message: err.Error()}
+	switch err.(type) {
+	case interface{ Unwrap() error }, interface{ Unwrap() []error }:
+		e.Err = silent{err}
 	}
-	return silent{err}
+	return e
 }
 
+// silent keeps causes reachable by errors.Is and errors.As without printing
+// them a second time: Errorf's message already contains their text.
 type silent struct{ error }
 
 func (s silent) Error() string { return "" }

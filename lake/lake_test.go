@@ -88,6 +88,12 @@ func TestErrorKeepsKindTextAndCause(t *testing.T) {
 	require.Equal(t, lake.Precondition, lake.KindOf(err))
 	require.ErrorIs(t, err, fs.ErrNotExist)
 
+	both := lake.Errorf(lake.Conflict, "%w, %w", fs.ErrExist, cause)
+	require.Equal(t, "file already exists, open manifest: file does not exist", both.Error())
+	require.ErrorIs(t, both, fs.ErrExist)
+	require.ErrorIs(t, both, fs.ErrNotExist, "every cause is reachable")
+	require.NoError(t, errors.Unwrap(lake.Errorf(lake.Invalid, "no cause")))
+
 	require.NoError(t, lake.Wrap("x", nil))
 	require.Equal(t, lake.Unavailable, lake.KindOf(fmt.Errorf("dial: %w", context.DeadlineExceeded)))
 	require.Equal(t, lake.Unknown, lake.KindOf(errors.New("anything")))

@@ -220,7 +220,7 @@ func TestADBCErrorsAreClear(t *testing.T) {
 		"DROP TABLE adbc.typed":       "SELECT",
 		"SELECT 1; SELECT 2":          "2 statements",
 		"SELECT * FROM 'x.parquet'":   "x.parquet",
-		"COPY (SELECT 1) TO '/tmp/x'": "SELECT",
+		"COPY (SELECT 1) TO '/tmp/x'": "COPY is not allowed",
 	} {
 		st, err := connect(t).NewStatement()
 		require.NoError(t, err)
