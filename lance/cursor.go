@@ -39,7 +39,7 @@ func (c *cursor) next(ctx context.Context) (arrow.RecordBatch, error) {
 			return nil, err
 		}
 		start := c.at
-		batch, err := c.read()
+		batch, err := c.read(ctx)
 		if err != nil {
 			return nil, c.explain(err)
 		}
@@ -80,19 +80,21 @@ func (c *cursor) open(ctx context.Context) error {
 	}
 	c.opened = true
 	for _, p := range c.parts {
-		p.next, p.stop = pull(p.h.reader.Scan(ctx, file.ScanOptions{
+		if p.cursor, err = p.h.reader.NewCursor(file.ScanOptions{
 			Fields: p.ids, Start: c.unit.start, End: c.unit.end, BatchRows: c.s.opts.BatchRows,
 			BatchBytes: int64(max(1, c.s.opts.BatchBytes/len(c.parts))),
-		}))
+		}); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
 // read returns the next rows of the unit, deleted ones included.
-func (c *cursor) read() (arrow.RecordBatch, error) {
+func (c *cursor) read(ctx context.Context) (arrow.RecordBatch, error) {
 	n := int64(min(c.unit.end-c.at, uint64(c.s.opts.BatchRows)))
 	for _, p := range c.parts {
-		if err := p.fill(); err != nil {
+		if err := p.fill(ctx); err != nil {
 			return nil, err
 		}
 		n = min(n, p.batch.NumRows()-p.off)
@@ -110,7 +112,9 @@ func (c *cursor) read() (arrow.RecordBatch, error) {
 // close releases the files; the cursor must not be in use.
 func (c *cursor) close() {
 	for _, p := range c.parts {
-		p.stop()
+		if p.cursor != nil {
+			p.cursor.Close()
+		}
 		if p.batch != nil {
 			p.batch.Release()
 		}

@@ -4,11 +4,14 @@ package lance
 
 import (
 	"context"
+	"errors"
+	"io"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/lakeplane/lake/lance/file"
 	"github.com/lakeplane/lake/lance/lancepb"
 )
 
@@ -20,12 +23,14 @@ type columnSource struct {
 
 // part reads the columns that one data file contributes.
 type part struct {
-	h     *handle
-	ids   []int32
-	next  func() (arrow.RecordBatch, error, bool)
-	stop  func()
-	batch arrow.RecordBatch // current, or nil
-	off   int64             // rows of batch already used
+	h   *handle
+	ids []int32
+	// cursor reads the file, for a scan. It is not an iterator: those that can
+	// be pulled run as coroutines, which a goroutine locked to its thread, such
+	// as a callback from C, may not resume for one that is not.
+	cursor *file.Cursor
+	batch  arrow.RecordBatch // current, or nil
+	off    int64             // rows of batch already used
 }
 
 // plan is where the columns of a fragment are.
@@ -69,10 +74,10 @@ func (src columnSource) read(dt arrow.DataType, n int64, mem memory.Allocator) (
 }
 
 // fill makes sure there are rows left in the current batch.
-func (p *part) fill() error {
+func (p *part) fill(ctx context.Context) error {
 	for p.batch == nil {
-		batch, err, ok := p.next()
-		if !ok {
+		batch, err := p.cursor.Next(ctx)
+		if errors.Is(err, io.EOF) {
 			return corrupt("a data file has fewer rows than the manifest says")
 		}
 		if err != nil {
