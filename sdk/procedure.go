@@ -90,6 +90,18 @@ type Procedure struct {
 	UIURL string
 }
 
+// String returns the id, the state and the phase.
+func (p Procedure) String() string {
+	text := p.ProcedureID.String() + " " + string(p.State)
+	if p.Phase != "" {
+		text += " (" + p.Phase + ")"
+	}
+	if p.LastError != "" {
+		text += ", last error: " + p.LastError
+	}
+	return text
+}
+
 // Procedure returns one procedure, or fails with lake.NotFound.
 func (c *Client) Procedure(ctx context.Context, id ProcedureID) (Procedure, error) {
 	p, err := c.procedures.GetProcedure(ctx, &lakepb.GetProcedureRequest{Kind: id.Kind, Id: id.ID})

@@ -48,7 +48,7 @@ var procedureHeadings = []heading{
 
 func procedureCells(p sdk.Procedure) []cell {
 	return []cell{
-		textCell(p.String()), textCell(string(p.State)), textCell(p.Phase), {text: counters(p), value: p.Counters},
+		textCell(p.ProcedureID.String()), textCell(string(p.State)), textCell(p.Phase), {text: counters(p), value: p.Counters},
 		numberCell(p.Epoch), timeCell(p.CreatedAt), timeCell(p.UpdatedAt), {text: p.LastError, null: p.LastError == ""}, linkCell(p.UIURL),
 	}
 }

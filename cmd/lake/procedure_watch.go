@@ -68,7 +68,7 @@ func (a *app) watch(ctx context.Context, client *sdk.Client, id sdk.ProcedureID,
 // watched prints the end of a procedure.
 func (a *app) watched(p sdk.Procedure) error {
 	if a.format == "table" {
-		_, err := fmt.Fprintf(a.stdout, "%s %s\n", p, summary(p))
+		_, err := fmt.Fprintf(a.stdout, "%s %s\n", p.ProcedureID, summary(p))
 		if err != nil {
 			return outputError(err)
 		}
@@ -82,7 +82,7 @@ func (a *app) watched(p sdk.Procedure) error {
 		}
 	}
 	if p.State != sdk.Completed {
-		return lake.Errorf(lake.Precondition, "procedure %s %s: %s", p, p.State, p.LastError)
+		return lake.Errorf(lake.Precondition, "procedure %s %s: %s", p.ProcedureID, p.State, p.LastError)
 	}
 	return nil
 }

@@ -149,7 +149,7 @@ func (s *Server) run(p ports, registry *prometheus.Registry) error {
 	if s.temporal == nil {
 		return nil
 	}
-	w, err := s.temporal.worker(s.opts, s.storage)
+	w, err := s.temporal.worker(s.opts, s.storage, registry)
 	if err != nil {
 		return err
 	}

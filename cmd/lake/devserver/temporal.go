@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.temporal.io/sdk/client"
 
 	"github.com/lakeplane/lake/activities/drop"
@@ -75,11 +76,11 @@ func (t *temporal) startChild(ctx context.Context, o Options, p ports) error {
 }
 
 // worker makes the worker of the procedures.
-func (t *temporal) worker(o Options, s storage) (*worker.Worker, error) {
+func (t *temporal) worker(o Options, s storage, metrics prometheus.Registerer) (*worker.Worker, error) {
 	return worker.New(worker.Options{
 		Temporal: t.client, Namespace: t.namespace, Store: s.meta, Objects: s.objects,
 		Engines: map[string]drop.Engine{enginelance.Name: s.tables},
-		Drop:    drop.Options{Settle: o.Settle}, SweepEvery: sweepEvery, StopGrace: o.Grace / 2, Log: o.Log,
+		Drop:    drop.Options{Settle: o.Settle}, SweepEvery: sweepEvery, StopGrace: o.Grace / 2, Log: o.Log, Metrics: metrics,
 	})
 }
 
