@@ -96,7 +96,7 @@ func TestErrorKinds(t *testing.T) {
 	} {
 		require.Equal(t, kind, lake.KindOf(fmt.Errorf("wrapped: %w", err)))
 		for other := range map[error]bool{metastore.ErrNotFound: true, metastore.ErrRetryable: true, metastore.ErrUnknownOutcome: true} {
-			require.Equal(t, err == other, errors.Is(err, other))
+			require.Equal(t, err == other, errors.Is(err, other)) //nolint:errorlint // identity is what errors.Is is compared with
 		}
 	}
 }

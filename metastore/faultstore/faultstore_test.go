@@ -4,6 +4,7 @@ package faultstore_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -96,7 +97,7 @@ func requireIs(t *testing.T, err, want error) {
 	}
 	require.ErrorIs(t, err, want)
 	for _, other := range []error{metastore.ErrUnknownOutcome, metastore.ErrRetryable} {
-		if other != want {
+		if !errors.Is(want, other) {
 			require.NotErrorIs(t, err, other)
 		}
 	}

@@ -188,8 +188,10 @@ func noDeadlock(t *testing.T, s *fixture) {
 	for w := range 8 {
 		all.Go(func() {
 			for i := range 20 {
-				ops := []metastore.Op{metastore.Guard("a", []byte("a")), metastore.Guard("b", []byte("b")), metastore.Guard("c", []byte("c")),
-					metastore.Update("d", []byte("d"), []byte("d"))}
+				ops := []metastore.Op{
+					metastore.Guard("a", []byte("a")), metastore.Guard("b", []byte("b")), metastore.Guard("c", []byte("c")),
+					metastore.Update("d", []byte("d"), []byte("d")),
+				}
 				shift := (w + i) % len(ops)
 				if err := s.retrying(txn(append(ops[shift:], ops[:shift]...)...)); err != nil {
 					t.Error(err)

@@ -185,12 +185,13 @@ func (c *commit) land() error {
 // durable.
 func (c *commit) answer(verdict error) error {
 	err := c.stripes.landed()
+	repeated := errors.Is(verdict, errRepeated)
 	switch {
-	case err != nil && verdict == errRepeated:
+	case err != nil && repeated:
 		return fmt.Errorf("%w: %w", metastore.ErrUnknownOutcome, err)
 	case err != nil:
 		return fmt.Errorf("%w: %w", metastore.ErrRetryable, err)
-	case verdict == errRepeated:
+	case repeated:
 		return nil
 	}
 	return verdict

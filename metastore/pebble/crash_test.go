@@ -85,12 +85,18 @@ func countIn(t *testing.T, s metastore.Store, w int) (int, error) {
 	if err != nil || n == 0 {
 		return n, err
 	}
-	if rec, err = s.Get(t.Context(), fmt.Sprintf("w/%d/b", w)); err != nil || string(rec.Value) != strconv.Itoa(n) {
-		return n, fmt.Errorf("writer %d: a is %d, b is %q: %v", w, n, rec.Value, err)
+	if rec, err = s.Get(t.Context(), fmt.Sprintf("w/%d/b", w)); err != nil {
+		return n, fmt.Errorf("writer %d: a is %d, b: %w", w, n, err)
+	}
+	if string(rec.Value) != strconv.Itoa(n) {
+		return n, fmt.Errorf("writer %d: a is %d, b is %q", w, n, rec.Value)
 	}
 	page, err := s.Scan(t.Context(), fmt.Sprintf("log/%d/", w), "", metastore.MaxPage)
-	if err != nil || page.Next != "" || len(page.Records) != n {
-		return n, fmt.Errorf("writer %d: a is %d, log has %d: %v", w, n, len(page.Records), err)
+	if err != nil {
+		return n, fmt.Errorf("writer %d: a is %d, log: %w", w, n, err)
+	}
+	if page.Next != "" || len(page.Records) != n {
+		return n, fmt.Errorf("writer %d: a is %d, log has %d, next %q", w, n, len(page.Records), page.Next)
 	}
 	return n, nil
 }

@@ -5,6 +5,7 @@ package pebble
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -65,12 +66,12 @@ func (t *tokens) current(buf []byte, token string) []byte {
 }
 
 // turn begins a generation and forgets all but the one before.
-func (t *tokens) turn(db *driver.DB, generation uint64) error {
+func (t *tokens) turn(db *driver.DB, generation uint64) (err error) {
 	now := time.Now()
 	state := binary.BigEndian.AppendUint64(nil, generation)
 	state = binary.BigEndian.AppendUint64(state, uint64(now.UnixMilli()))
 	batch := db.NewBatch()
-	defer batch.Close()
+	defer func() { err = errors.Join(err, driverError("close batch", batch.Close())) }()
 	if err := batch.Set(tokensKey, state, nil); err != nil {
 		return driverError("turn tokens", err)
 	}

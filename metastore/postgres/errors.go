@@ -47,7 +47,7 @@ func commitError(err error) error { return classify("commit", err) }
 // readError classifies a failed read; all of them may be made again but those
 // that would fail in the same way.
 func readError(op string, err error) error {
-	if context.Canceled == err || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return rules.Cancelled(err)
 	}
 	return classify(op, err)

@@ -75,7 +75,8 @@ func checkServer(ctx context.Context, pool *pgxpool.Pool) error {
 // versionOf returns the number of migrations applied, 0 for a missing schema.
 func versionOf(ctx context.Context, db interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-}, schema string) (version int, err error) {
+}, schema string,
+) (version int, err error) {
 	// A query of the catalog sees what was committed before it; to_regclass
 	// may answer from a cache of the session.
 	var there bool
