@@ -87,7 +87,7 @@ func (m *miniEncoder) layout() *enc21pb.MiniBlockLayout {
 func (m *miniEncoder) chunk() bool {
 	n := m.size()
 	last := m.value+n == m.a.n
-	levels := 0
+	var levels int
 	for {
 		var ok bool
 		if levels, ok = m.levelsFor(n, last); ok {

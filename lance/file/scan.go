@@ -75,7 +75,7 @@ func (r *Reader) Scan(ctx context.Context, o ScanOptions) iter.Seq2[arrow.Record
 		defer c.Close()
 		for {
 			batch, err := c.Next(ctx)
-			if err == io.EOF || !yield(batch, err) || err != nil {
+			if err == io.EOF || !yield(batch, err) || err != nil { //nolint:errorlint // a wrapped EOF is a failed read, not the end
 				return
 			}
 		}

@@ -4,6 +4,7 @@ package file
 
 import (
 	"bytes"
+	"errors"
 	"io"
 )
 
@@ -82,7 +83,7 @@ func (in *input) read(off, length uint64, room func() []byte) error {
 	if n == len(b) {
 		return nil
 	}
-	if err == nil || err == io.EOF {
+	if err == nil || errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
 	return err

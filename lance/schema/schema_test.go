@@ -71,7 +71,7 @@ func TestFieldsAreInPreOrder(t *testing.T) {
 }
 
 func TestRefusalsNameTheColumnAndTheReason(t *testing.T) {
-	deep := arrow.DataType(arrow.PrimitiveTypes.Int8)
+	deep := arrow.PrimitiveTypes.Int8
 	for range MaxDepth + 1 {
 		deep = arrow.ListOf(deep)
 	}
