@@ -123,7 +123,7 @@ func (e *Error) Unwrap() error { return e.Err }
 func Errorf(kind Kind, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	e := &Error{Kind: kind, Message: err.Error()}
-	switch err.(type) {
+	switch err.(type) { //nolint:errorlint // asks what fmt.Errorf made, not its causes
 	case interface{ Unwrap() error }, interface{ Unwrap() []error }:
 		e.Err = silent{err}
 	}
