@@ -65,8 +65,11 @@ func TestCSVReadsItsRows(t *testing.T) {
 		"delimiter":    {"a.csv", "a:b\n1,2:3\n", ingest.Options{Delimiter: ':'}, []string{`{"a":"1,2","b":3}`}},
 		"no header":    {"a.csv", "1,x\n2,y\n", ingest.Options{NoHeader: true}, []string{`{"column0":1,"column1":"x"}`, `{"column0":2,"column1":"y"}`}},
 		"header only":  {"a.csv", "a,b\n", ingest.Options{}, nil},
-		"times": {"a.csv", "a,b,c\n2024-01-01 02:00:00+02:00,2024-01-02,2024-01-01 00:00:00.25\n", ingest.Options{},
-			[]string{`{"a":"2024-01-01T00:00:00Z","b":"2024-01-02","c":"2024-01-01T00:00:00.25"}`}},
+		"times": {
+			"a.csv", "a,b,c\n2024-01-01 02:00:00+02:00,2024-01-02,2024-01-01 00:00:00.25\n",
+			ingest.Options{},
+			[]string{`{"a":"2024-01-01T00:00:00Z","b":"2024-01-02","c":"2024-01-01T00:00:00.25"}`},
+		},
 		"columns": {"a.csv", "a,b,c\n1,2,3\n", ingest.Options{Columns: []string{"c", "a"}}, []string{`{"a":1,"c":3}`}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -117,8 +117,10 @@ func TestTypesAreWidenedAsDocumented(t *testing.T) {
 		"large list":           {fromJSON(t, arrow.LargeListOf(arrow.BinaryTypes.LargeString), `[["a"],[],null]`), "c:list<utf8?>?", `["a"] [] null`},
 		"fixed list of text":   {fromJSON(t, arrow.FixedSizeListOf(2, arrow.BinaryTypes.String), `[["a","b"],["c",null],null]`), "c:list<utf8?>?", `["a","b"] ["c",null] null`},
 		"fixed list of number": {fromJSON(t, arrow.FixedSizeListOf(2, arrow.FixedWidthTypes.Float16), `[[1,2],null]`), "c:fsl<f32?,2>?", `[1,2] null`},
-		"deep": {fromJSON(t, arrow.StructOf(field("a", arrow.LargeListOf(arrow.StructOf(field("b", utf8Dict))))), `[{"a":[{"b":"x"},{"b":null},null]},{"a":null},null]`),
-			"c:struct<a:list<struct<b:utf8?>?>?>?", `{"a":[{"b":"x"},{"b":null},null]} {"a":null} null`},
+		"deep": {
+			fromJSON(t, arrow.StructOf(field("a", arrow.LargeListOf(arrow.StructOf(field("b", utf8Dict))))), `[{"a":[{"b":"x"},{"b":null},null]},{"a":null},null]`),
+			"c:struct<a:list<struct<b:utf8?>?>?>?", `{"a":[{"b":"x"},{"b":null},null]} {"a":null} null`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			schema := arrow.NewSchema([]arrow.Field{field("c", test.arr.DataType())}, nil)

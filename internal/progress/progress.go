@@ -75,10 +75,10 @@ func (b *Bar) Update(s Status) {
 	b.drawn = now
 	line := Line(b.label, s, now.Sub(b.started))
 	if !b.terminal {
-		fmt.Fprintln(b.out, line)
+		b.print(line + "\n")
 		return
 	}
-	fmt.Fprint(b.out, "\r\x1b[K"+clip(line, b.width-1))
+	b.print("\r\x1b[K" + clip(line, b.width-1))
 	b.shown = true
 }
 
@@ -87,7 +87,7 @@ func (b *Bar) Clear() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.shown {
-		fmt.Fprint(b.out, "\r\x1b[K")
+		b.print("\r\x1b[K")
 		b.shown = false
 	}
 }
@@ -95,8 +95,11 @@ func (b *Bar) Clear() {
 // Finish clears the bar and prints a last line.
 func (b *Bar) Finish(text string) {
 	b.Clear()
-	fmt.Fprintln(b.out, text)
+	b.print(text + "\n")
 }
+
+// print writes text. The work goes on whether or not it can be shown.
+func (b *Bar) print(text string) { _, _ = fmt.Fprint(b.out, text) }
 
 // Line is the text of a bar after some time: label, bar, share, text and the
 // time left, as far as they are known.
