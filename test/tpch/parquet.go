@@ -3,6 +3,7 @@
 package tpch
 
 import (
+	"errors"
 	"os"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -20,18 +21,16 @@ func WriteParquet(path string, rows int, seed uint64) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			os.Remove(path)
+			err = errors.Join(err, os.Remove(path))
 		}
 	}()
 	props := parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy))
 	w, err := pqarrow.NewFileWriter(LineItem, f, props, pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
 	if err != nil {
-		f.Close()
-		return err
+		return errors.Join(err, f.Close())
 	}
 	if err := LineItems(rows, 128<<10, seed, func(b arrow.RecordBatch) error { return w.Write(b) }); err != nil {
-		w.Close()
-		return err
+		return errors.Join(err, w.Close())
 	}
 	return w.Close() // closes the file too
 }
