@@ -12,6 +12,9 @@ SUMMARY  := $(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --
 FUZZTIME ?= 10s
 PACKAGES ?= ./...
 
+# Tests drive the Temporal server that `make build` has built.
+export LAKE_TEMPORAL_DEV_BIN ?= $(CURDIR)/$(BIN)/lake-temporal-dev
+
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -28,13 +31,13 @@ demo: build ## start lake dev, ingest a file, query it, drop it, stop (FILE=path
 	@deploy/demo/run.sh "$(FILE)"
 
 test: ## run the tests, after installing what they need
-	@tools/setup.sh
+	@tools/setup.sh postgres
 	@$(MAKE) --no-print-directory build
+	@cd deploy/temporal && $(GO) test -vet=off .
 	@$(SUMMARY) -timeout 20m $(PACKAGES)
-	@cd deploy/temporal && $(GO) vet ./...
 
-test-race: ## run the tests under the race detector
-	@tools/setup.sh
+test-race: build ## run the tests under the race detector
+	@tools/setup.sh postgres
 	@$(SUMMARY) -race -timeout 40m $(PACKAGES)
 
 test-backends: ## run the conformance suites of every storage backend
@@ -46,7 +49,7 @@ test-clients: build ## run stock clients (ADBC, LanceDB) against a real server
 	@cd test/blackbox && LAKE_BIN=$(CURDIR)/$(BIN)/lake $(GO) tool -modfile=../../tools/go.mod gotestsum --format testname -- -count=1 -timeout 10m ./...
 
 test-robustness: build ## kill real processes at every step and check the invariants
-	@LAKE_BIN=$(CURDIR)/$(BIN)/lake $(SUMMARY) -count=1 -timeout 40m -tags robustness ./test/robustness/...
+	@LAKE_BIN=$(CURDIR)/$(BIN)/lake $(SUMMARY) -count=1 -timeout 40m -tags robustness ./worker ./test/e2e
 
 fuzz: ## run every fuzz target for FUZZTIME each
 	@for pkg in $$(grep -rl --include='*_test.go' '^func Fuzz' . | grep -v node_modules | xargs -n1 dirname | sort -u); do \

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -73,7 +72,7 @@ func (a *app) sql(cmd *cobra.Command, query string) (err error) {
 	if err := out.Close(); err != nil {
 		return outputError(err)
 	}
-	fmt.Fprintf(a.stderr, "%s in %s\n", counted(rows, "row"), time.Since(began).Round(time.Millisecond))
+	a.note("%s in %s", counted(rows, "row"), time.Since(began).Round(time.Millisecond))
 	return nil
 }
 
@@ -115,8 +114,12 @@ func valueCell(arr arrow.Array, i int) cell {
 	}
 	id := arr.DataType().ID()
 	c := cell{text: arr.ValueStr(i), value: arr.GetOneForMarshal(i), right: arrow.IsInteger(id) || arrow.IsFloating(id) || arrow.IsDecimal(id)}
-	if s, ok := arr.(*array.String); ok {
-		c.text, c.value = strings.ToValidUTF8(s.Value(i), "\uFFFD"), nil
+	switch a := arr.(type) {
+	case *array.String:
+		c.text, c.value = strings.ToValidUTF8(a.Value(i), "\uFFFD"), nil
+	case *array.Decimal128:
+		// Arrow's own text drops trailing zeros: 12.50 is not 12.5 on a bill.
+		c.text = a.Value(i).ToString(a.DataType().(*arrow.Decimal128Type).Scale)
 	}
 	return c
 }

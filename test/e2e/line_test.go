@@ -170,7 +170,8 @@ func requireSameColumns(t *testing.T, want, got arrow.Table) {
 // awaitProcedure watches until the procedure has ended.
 func awaitProcedure(t *testing.T, c *sdk.Client, id sdk.ProcedureID) sdk.Procedure {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	// After a kill the dead attempt's heartbeat times out first, then its lease.
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	var last sdk.Procedure
 	for p, err := range c.WatchProcedure(ctx, id, 50*time.Millisecond) {
