@@ -70,7 +70,8 @@ func ReadAll(ctx context.Context, s Store, key string, most int64) ([]byte, erro
 		return nil, lake.Errorf(lake.Corrupt, "object %q has %d bytes, at most %d expected", key, obj.Size(), most)
 	}
 	data := make([]byte, obj.Size())
-	if _, err := obj.ReadAt(data, 0); err != nil && err != io.EOF {
+	n, err := obj.ReadAt(data, 0)
+	if err != nil && (n < len(data) || !errors.Is(err, io.EOF)) { // EOF may come with the last byte
 		return nil, fmt.Errorf("read object %q: %w", key, err)
 	}
 	return data, nil

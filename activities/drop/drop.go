@@ -54,7 +54,8 @@ type Options struct {
 	// ListPage is how many objects one listing asks for, and so how much one
 	// commit of the cursor covers. 0 means 1000.
 	ListPage int
-	// Parallel is how many objects are deleted at once. 0 means 16.
+	// Parallel is how many objects are deleted at once from a store that cannot
+	// delete a batch. 0 means 16.
 	Parallel int
 	// Settle is how old a tombstone must be before a location that looks empty
 	// is believed to be. An append that was staging objects when the table was
@@ -124,6 +125,7 @@ type Activities struct {
 	catalog Catalog
 	store   metastore.Store
 	objects objstore.Store
+	batches objstore.BatchDeleter
 	engines map[string]Engine
 	opts    Options
 	runner  lease.Runner
@@ -138,7 +140,8 @@ func New(c Catalog, store metastore.Store, objects objstore.Store, engines map[s
 	opts = opts.withDefaults()
 	return &Activities{
 		catalog: c, store: store, objects: objects, engines: engines, opts: opts,
-		runner: lease.Runner{Records: c, Options: opts.Lease, Log: opts.Log},
+		batches: objstore.Batches(objects, opts.Parallel),
+		runner:  lease.Runner{Records: c, Options: opts.Lease, Log: opts.Log},
 	}, nil
 }
 

@@ -4,10 +4,9 @@ package drop
 
 import (
 	"context"
-	"errors"
+	"time"
 
 	"go.temporal.io/sdk/activity"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/lake"
@@ -30,22 +29,24 @@ func (a *Activities) DeleteObjects(ctx context.Context, in workflows.DropStep) (
 		if err := h.begun(); err != nil {
 			return err
 		}
-		for meter := a.opts.Budget.Start(ctx); ; {
-			n, more, err := a.deletePage(ctx, h)
+		meter, speed := a.opts.Budget.Start(ctx), pace{}
+		for infos, err := range objstore.Pages(ctx, a.objects, h.prefix(), h.Record().Cursor, a.opts.ListPage) {
 			if err != nil {
-				return err
-			}
-			activity.RecordHeartbeat(ctx, h.Record().Cursor)
-			if meter.Add(n); !more {
-				out.Done = true
-				return h.Release(ctx, func(p *catalog.Procedure) {
-					p.Phase, p.Cursor = string(workflows.PhaseHistory), ""
-				}, h.guard())
+				return lake.Wrap("list objects", err)
 			}
 			if meter.Spent() {
 				return h.Release(ctx, nil)
 			}
+			if err := a.deletePage(ctx, h, &speed, infos); err != nil {
+				return err
+			}
+			activity.RecordHeartbeat(ctx, h.Record().Cursor)
+			meter.Add(len(infos))
 		}
+		out.Done = true
+		return h.Release(ctx, func(p *catalog.Procedure) {
+			p.Phase, p.Cursor = string(workflows.PhaseHistory), ""
+		}, h.guard())
 	})
 }
 
@@ -58,68 +59,79 @@ func (h *held) begun() error {
 	return nil
 }
 
-// deletePage deletes one listed page after the record's cursor and records it.
-func (a *Activities) deletePage(ctx context.Context, h *held) (n int, more bool, err error) {
-	infos, more, err := a.objects.List(ctx, h.prefix(), h.Record().Cursor, a.opts.ListPage)
-	if err != nil || len(infos) == 0 {
-		return 0, more, lake.Wrap("list objects", err)
-	}
-	if err := a.deleteAll(ctx, h, infos); err != nil {
-		return 0, false, err
-	}
+// deletePage deletes one listed page and records it.
+func (a *Activities) deletePage(ctx context.Context, h *held, speed *pace, infos []objstore.Info) error {
+	keys := make([]string, len(infos))
 	var bytes int64
-	for _, info := range infos {
+	for i, info := range infos {
+		if err := inside(h, info.Key); err != nil {
+			return err
+		}
+		keys[i] = info.Key
 		bytes += info.Size
 	}
-	err = h.Commit(ctx, func(p *catalog.Procedure) {
-		p.Cursor = infos[len(infos)-1].Key
-		count(p, workflows.CountObjects, int64(len(infos)))
+	if err := a.deleteAll(ctx, h, speed, keys); err != nil {
+		return err
+	}
+	return h.Commit(ctx, func(p *catalog.Procedure) {
+		p.Cursor = keys[len(keys)-1]
+		count(p, workflows.CountObjects, int64(len(keys)))
 		count(p, workflows.CountBytes, bytes)
 	}, h.guard())
-	return len(infos), more, err
 }
 
-// deleteAll deletes the objects, some at a time, while the lease lasts. It takes
-// the held drop because only its holder may delete.
-func (a *Activities) deleteAll(ctx context.Context, h *held, infos []objstore.Info) error {
-	const share = 128 // objects between two looks at the lease
-	for len(infos) > 0 {
+// deleteAll deletes the objects, a share at a time, while the lease lasts. It
+// takes the held drop because only its holder may delete.
+func (a *Activities) deleteAll(ctx context.Context, h *held, speed *pace, keys []string) error {
+	for len(keys) > 0 {
 		if err := h.Renew(ctx); err != nil {
 			return err
 		}
-		n := min(share, len(infos))
-		if err := a.deleteShare(ctx, h, infos[:n]); err != nil {
+		n := min(speed.share(), len(keys))
+		began := time.Now()
+		if err := a.deleteShare(ctx, h, keys[:n]); err != nil {
 			return err
 		}
+		speed.took(time.Since(began))
 		activity.RecordHeartbeat(ctx, h.Record().Cursor)
-		infos = infos[n:]
+		keys = keys[n:]
 	}
 	return nil
 }
 
-func (a *Activities) deleteShare(ctx context.Context, h *held, infos []objstore.Info) error {
+// deleteShare deletes objects between two looks at the lease.
+func (a *Activities) deleteShare(ctx context.Context, h *held, keys []string) error {
 	lease, cancel := h.Bound(ctx)
 	defer cancel()
-	group, bounded := errgroup.WithContext(lease)
-	group.SetLimit(a.opts.Parallel)
-	for _, info := range infos {
-		if err := inside(h, info.Key); err != nil {
-			cancel()
-			return errors.Join(err, group.Wait())
-		}
-		if bounded.Err() != nil {
-			break // the lease or the attempt ended, or a delete failed
-		}
-		group.Go(func() error { return a.objects.Delete(bounded, info.Key) })
-	}
-	err := group.Wait()
-	if err == nil {
-		err = lease.Err()
-	}
+	_, err := a.batches.DeleteAll(lease, keys)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	return lake.Wrap("delete objects", err)
+}
+
+// pace sets how many objects are deleted between two heartbeats: many where it
+// goes fast, since each batch has a price of its own, and few where it goes
+// slowly, so that the attempt is not taken for dead. The zero value is good.
+type pace struct{ doublings int }
+
+const (
+	leastShare   = 128
+	mostDoubling = 3 // 1024 objects: more than a page
+	fastShare    = 250 * time.Millisecond
+	slowShare    = time.Second
+)
+
+func (p *pace) share() int { return leastShare << p.doublings }
+
+// took tells how long the last share was deleted for.
+func (p *pace) took(d time.Duration) {
+	switch {
+	case d < fastShare:
+		p.doublings = min(p.doublings+1, mostDoubling)
+	case d > slowShare:
+		p.doublings = max(p.doublings-1, 0)
+	}
 }
 
 // inside is the last line against a store that lists a neighbour's objects.

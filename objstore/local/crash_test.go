@@ -51,10 +51,10 @@ func crashingWriter(t *testing.T, root string) {
 	require.NoError(t, err)
 	run := os.Getenv(crashRoot + "_RUN")
 	var out sync.Mutex
-	report := func(what, key string) {
+	report := func(what string, keys ...string) {
 		out.Lock()
 		defer out.Unlock()
-		fmt.Printf("%s %s\n", what, key)
+		fmt.Printf("%s %s\n", what, strings.Join(keys, " "))
 	}
 	var all sync.WaitGroup
 	for w := range 4 {
@@ -66,14 +66,23 @@ func crashingWriter(t *testing.T, root string) {
 					return
 				}
 				report("put", key)
-				if i%4 == 3 {
-					report("deleting", key)
-					if err := s.Delete(t.Context(), key); err != nil {
-						t.Error(err)
-						return
+				var gone []string
+				switch {
+				case i%4 == 3:
+					gone = []string{key}
+				case i%10 == 8: // some are gone already
+					for back := range 7 {
+						gone = append(gone, fmt.Sprintf("t/%s/%d/%d/%d", run, w, (i-back)%3, i-back))
 					}
-					report("deleted", key)
+				default:
+					continue
 				}
+				report("deleting", gone...)
+				if n, err := s.DeleteAll(t.Context(), gone); err != nil || n != len(gone) {
+					t.Error(n, err)
+					return
+				}
+				report("deleted", gone...)
 			}
 		})
 	}
@@ -95,14 +104,16 @@ func killWriter(t *testing.T, root string, loop int, acked map[string]bool) {
 	timer := time.AfterFunc(time.Duration(rand.IntN(60))*time.Millisecond, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
 	for ok := true; ok; ok = lines.Scan() {
-		what, key, _ := strings.Cut(lines.Text(), " ")
-		switch what {
-		case "put":
-			acked[key] = true
-		case "deleting":
-			delete(acked, key) // either way is right until it is acknowledged
-		case "deleted":
-			acked[key] = false
+		what, keys, _ := strings.Cut(lines.Text(), " ")
+		for _, key := range strings.Fields(keys) {
+			switch what {
+			case "put":
+				acked[key] = true
+			case "deleting":
+				delete(acked, key) // either way is right until it is acknowledged
+			case "deleted":
+				acked[key] = false
+			}
 		}
 	}
 	_ = cmd.Wait() // killed

@@ -103,7 +103,7 @@ func TestRemovalsAreSynced(t *testing.T) {
 		{"a/b/1", []string{"a/b"}},
 		{"a/b/1", []string{"a/b"}}, // the attempt before may have failed there
 		{"a/b/2", []string{"."}},   // a/b and a are gone
-		{"none/x", nil},
+		{"none/x", []string{"."}},  // a failed attempt may have removed the folder
 	} {
 		require.NoError(t, s.Delete(t.Context(), c.key))
 		require.Equal(t, c.want, r.take(), c.key)
@@ -150,6 +150,62 @@ func TestSystemErrorsAreClassified(t *testing.T) {
 		require.ErrorIs(t, err, errno)
 	}
 	require.NoError(t, systemError("put", "a", nil))
+}
+
+func TestABatchSyncsEachFolderOnce(t *testing.T) {
+	r := &recorder{root: t.TempDir()}
+	s := openAt(t, r.root, r.fsync)
+	keys := []string{"t/a/1", "t/a/2", "t/a/3", "t/b/1", "t/b/2", "t/c/x/1", "t/c/y/1", "t/top", "u/1"}
+	for _, key := range append(keys, "t/a/stays") {
+		require.NoError(t, s.Put(t.Context(), key, nil))
+	}
+	r.take()
+	batch := append([]string{"t/none/1", "t/a/1", "t/a/no", "nowhere/x/y"}, keys...)
+	n, err := s.DeleteAll(t.Context(), batch)
+	require.NoError(t, err)
+	require.Equal(t, len(batch), n)
+	// u, t/b and t/c are gone; what they were in is synced instead.
+	require.Equal(t, []string{"t/a", "t", "."}, r.take())
+	require.Equal(t, []string{scratchName, "t"}, entriesOf(t, r.root))
+	require.Equal(t, []string{"a"}, entriesOf(t, filepath.Join(r.root, "t")))
+	require.NoError(t, s.Put(t.Context(), "t/b/1", nil))
+	require.Equal(t, []string{"*", "t", "t/b"}, r.take(), "removed folders are not durable any more")
+}
+
+func TestABatchNamesWhatMayBeLeft(t *testing.T) {
+	r := &recorder{root: t.TempDir()}
+	s := openAt(t, r.root, r.fsync)
+	keys := []string{"a/b/1", "c/1", "a/2", "c/2", "d/1"}
+	for _, key := range append(keys, "c/stays") {
+		require.NoError(t, s.Put(t.Context(), key, nil))
+	}
+	for _, c := range []struct {
+		at   string
+		left []string
+	}{
+		{".", []string{"a/b/1", "a/2", "d/1"}}, // ride on the root: a and d were removed
+		{".", []string{"a/b/1", "a/2", "d/1"}}, // missing now, and still not durable
+		{"c", []string{"c/1", "c/2"}},
+		{"", nil},
+	} {
+		r.fail = func(name string) error {
+			if name == c.at {
+				return unix.EIO
+			}
+			return nil
+		}
+		n, err := s.DeleteAll(t.Context(), keys)
+		require.Equal(t, len(keys)-len(c.left), n)
+		if c.left == nil {
+			require.NoError(t, err)
+			continue
+		}
+		var failed *objstore.DeleteError
+		require.ErrorAs(t, err, &failed)
+		require.Equal(t, c.left, failed.Failed)
+		require.ErrorIs(t, err, unix.EIO)
+		require.True(t, lake.Is(err, lake.Unavailable))
+	}
 }
 
 // TestSyncsAreShared holds the first sync of a folder back until others wait

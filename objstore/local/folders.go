@@ -79,7 +79,7 @@ func (f *folders) walk(folder string, step func(parent int, name, path string) (
 			end = len(folder)
 		}
 		next, err := step(at, folder[start:end], folder[:end])
-		_ = unix.Close(at) // only read from
+		release(at)
 		if err != nil {
 			return -1, err
 		}
@@ -88,9 +88,12 @@ func (f *folders) walk(folder string, step func(parent int, name, path string) (
 	return at, nil
 }
 
+// release closes a folder. It was only read from, so a failure loses nothing.
+func release(dir int) { _ = unix.Close(dir) }
+
 func (f *folders) step(parent int, name, path string) (int, error) {
 	fd, err := openat(parent, name, openFolder)
-	if err == unix.ENOENT {
+	if errors.Is(err, unix.ENOENT) {
 		if err := unix.Mkdirat(parent, name, 0o755); err != nil && err != unix.EEXIST {
 			return -1, err
 		}
@@ -130,86 +133,6 @@ func (f *folders) forget(path string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.durable, path)
-}
-
-// unlink removes an object, durably, and the folders it leaves empty. A
-// missing object is no error.
-func (f *folders) unlink(key string) error {
-	folder, base := split(key)
-	dir, err := f.open(folder)
-	if err != nil {
-		if missing(err) {
-			return nil
-		}
-		return err
-	}
-	defer unix.Close(dir)
-	// Linux says EISDIR for a folder, others EPERM; both mean "no object".
-	err = unix.Unlinkat(dir, base, 0)
-	if err != nil && !missing(err) && !anyOf(err, unix.EISDIR, unix.EPERM) {
-		return err
-	}
-	if err == unix.EPERM && !isFolder(dir, base) {
-		return err
-	}
-	if folder != "" && empty(dir) {
-		return f.removeEmpty(folder)
-	}
-	// Also when nothing was there: the attempt before may have failed here.
-	return f.syncs.sync(dir)
-}
-
-// removeEmpty removes a folder and its parents as long as they are empty, and
-// syncs the last one that stays.
-func (f *folders) removeEmpty(folder string) error {
-	f.prune.Lock()
-	defer f.prune.Unlock()
-	for {
-		parent, name := split(folder)
-		dir, err := f.open(parent)
-		if missing(err) && parent != "" {
-			folder = parent // somebody removed it, and may have stopped there
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		f.forget(folder)
-		err = unix.Unlinkat(dir, name, unix.AT_REMOVEDIR)
-		stays := parent == "" || !empty(dir)
-		if stays {
-			// A folder that is in use again holds the removed object's entry,
-			// or is itself new: sync both.
-			err = errors.Join(ignoreInUse(err), f.syncFolder(folder), f.syncs.sync(dir))
-		}
-		_ = unix.Close(dir)
-		if stays {
-			return err
-		}
-		folder = parent
-	}
-}
-
-// syncFolder syncs a folder if it exists.
-func (f *folders) syncFolder(folder string) error {
-	dir, err := f.open(folder)
-	if err != nil {
-		if missing(err) {
-			return nil
-		}
-		return err
-	}
-	defer unix.Close(dir)
-	return f.syncs.sync(dir)
-}
-
-// ignoreInUse passes over the reasons why a folder may stay. POSIX allows
-// EEXIST for a folder with entries.
-func ignoreInUse(err error) error {
-	if missing(err) || anyOf(err, unix.ENOTEMPTY, unix.EEXIST) {
-		return nil
-	}
-	return err
 }
 
 // clear removes a tree of folders without a single file in it, which an

@@ -52,7 +52,7 @@ func (s *Store) openFile(key string) (fd int, size int64, err error) {
 	folder, base := split(key)
 	dir, err := s.folders.open(folder)
 	if err == nil {
-		defer unix.Close(dir)
+		defer release(dir)
 		fd, err = openat(dir, base, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC)
 	}
 	if missing(err) {

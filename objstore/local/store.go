@@ -21,12 +21,17 @@ type Store struct {
 	root    *os.File
 	scratch *scratch
 	folders *folders
+	window  int // how many names of a folder Pages holds; List a tenth
 
 	gate   sync.RWMutex // held shared by every call, exclusively by Close
 	closed bool
 }
 
-var _ objstore.Store = (*Store)(nil)
+var (
+	_ objstore.Store        = (*Store)(nil)
+	_ objstore.BatchDeleter = (*Store)(nil)
+	_ objstore.Pager        = (*Store)(nil)
+)
 
 // Open opens the store under root, which it makes if it is missing, and
 // removes the scratch files of processes that died.
@@ -45,7 +50,7 @@ func open(root string, fsync func(fd int) error) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(lake.Errorf(lake.Unavailable, "open scratch folder of %q: %w", root, err), dir.Close())
 	}
-	return &Store{root: dir, scratch: tmp, folders: newFolders(int(dir.Fd()), fsync)}, nil
+	return &Store{root: dir, scratch: tmp, folders: newFolders(int(dir.Fd()), fsync), window: defaultWindow}, nil
 }
 
 // makeRoot makes the root and syncs its parent, in case the root is new.
@@ -55,7 +60,7 @@ func makeRoot(root string) error {
 	}
 	parent, err := os.Open(filepath.Dir(filepath.Clean(root)))
 	if err != nil {
-		return nil // a parent that cannot be read is not ours to sync
+		return nil //nolint:nilerr // a parent that cannot be read is not ours to sync
 	}
 	return errors.Join(parent.Sync(), parent.Close())
 }
@@ -81,23 +86,11 @@ func (s *Store) Put(ctx context.Context, key string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	defer w.Abort()
+	defer w.giveUp()
 	if _, err := w.Write(data); err != nil {
 		return err
 	}
 	return w.Commit()
-}
-
-// Delete implements [objstore.Store]. It returns when the removal is durable.
-func (s *Store) Delete(ctx context.Context, key string) error {
-	if err := checkKey(key); err != nil {
-		return err
-	}
-	if err := s.enter(ctx); err != nil {
-		return err
-	}
-	defer s.leave()
-	return systemError("delete", key, s.folders.unlink(key))
 }
 
 // Close gives up the root. Objects that are open stay good; writers fail. It

@@ -24,15 +24,37 @@ func openTemp(tb testing.TB) objstore.Store {
 }
 
 func TestModel(t *testing.T) {
-	// No syncs: the order of calls matters here, not what a crash leaves.
 	objstoretest.RunModel(t, func(tb testing.TB) objstore.Store {
-		s, err := open(tb.TempDir(), func(int) error { return nil })
-		require.NoError(tb, err)
-		tb.Cleanup(func() { require.NoError(tb, s.Close()) })
+		s := openUnsynced(tb)
+		s.window = 2 // so that folders are read in parts
 		return s
 	})
 }
 
+// openUnsynced is for tests of the order of calls, not of what a crash leaves.
+func openUnsynced(tb testing.TB) *Store {
+	s, err := open(tb.TempDir(), func(int) error { return nil })
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, s.Close()) })
+	return s
+}
+
 func TestConformance(t *testing.T) { objstoretest.Run(t, openTemp) }
+
+// TestConformanceWithoutAbilities holds what package objstore does for a store
+// that has only the plain contract.
+func TestConformanceWithoutAbilities(t *testing.T) {
+	objstoretest.RunBatches(t, func(tb testing.TB) objstore.Store { return struct{ objstore.Store }{openUnsynced(tb)} })
+}
+
+// TestFoldersAreReadInParts runs the cases whose folders fit in the window of a
+// listing with one where they do not.
+func TestFoldersAreReadInParts(t *testing.T) {
+	objstoretest.RunListings(t, func(tb testing.TB) objstore.Store {
+		s := openUnsynced(tb)
+		s.window = 10
+		return s
+	})
+}
 
 func BenchmarkStore(b *testing.B) { objstoretest.Bench(b, openTemp) }

@@ -5,6 +5,7 @@
 package local
 
 import (
+	"errors"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -35,7 +36,7 @@ func (s *syncer) sync(fd int) error {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return err
 	}
-	id := fileID{uint64(st.Dev), st.Ino}
+	id := fileID{uint64(st.Dev), st.Ino} //nolint:unconvert // Darwin has an int32
 	q, ticket := s.join(id)
 	defer s.leave(id, q)
 
@@ -80,7 +81,7 @@ func (s *syncer) leave(id fileID, q *syncQueue) {
 
 func retryInterrupted(call func() error) error {
 	for {
-		if err := call(); err != unix.EINTR {
+		if err := call(); !errors.Is(err, unix.EINTR) {
 			return err
 		}
 	}

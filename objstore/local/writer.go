@@ -69,7 +69,7 @@ func (w *writer) Commit() error {
 	if w.file == nil {
 		return w.ended()
 	}
-	defer w.Abort() // the scratch file's name, whatever happens
+	defer w.giveUp() // the scratch file's name, whatever happens
 	if err := w.store.enter(w.ctx); err != nil {
 		return err
 	}
@@ -96,6 +96,10 @@ func (w *writer) Abort() error {
 	return errors.Join(err, systemError("abort", w.key, w.store.scratch.remove(w.name)))
 }
 
+// giveUp aborts where the outcome is decided already. A scratch file that it
+// cannot remove goes with the store's Close, or the next Open if it crashes.
+func (w *writer) giveUp() { _ = w.Abort() }
+
 // publishAttempts bounds the retries of a put whose folder another process
 // keeps removing, or whose name others keep taking and giving up.
 const publishAttempts = 100
@@ -116,16 +120,16 @@ func (s *Store) tryPublish(name, key string) (again bool, err error) {
 	folder, base := split(key)
 	dir, err := s.link(name, folder, base)
 	if dir >= 0 {
-		defer unix.Close(dir)
+		defer release(dir)
 	}
 	switch {
 	case err == nil:
 		return false, s.makeDurable(dir, base, key)
-	case dir < 0 && err == unix.ENOTDIR:
+	case dir < 0 && errors.Is(err, unix.ENOTDIR):
 		return false, clash(key, folder)
-	case dir >= 0 && err == unix.EEXIST:
+	case dir >= 0 && errors.Is(err, unix.EEXIST):
 		return s.taken(dir, base, key)
-	case err == unix.ENOENT:
+	case errors.Is(err, unix.ENOENT):
 		return true, err
 	}
 	return false, systemError("put", key, err)

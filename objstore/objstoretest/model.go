@@ -18,7 +18,7 @@ import (
 func RunModel(t *testing.T, open Factory) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &model{fixture: &fixture{Store: open(t), t: t}, objects: map[string]string{}}
-		rt.Repeat(map[string]func(*rapid.T){"put": m.putOne, "delete": m.deleteOne, "read": m.readOne, "list": m.listOne})
+		rt.Repeat(map[string]func(*rapid.T){"put": m.putOne, "delete": m.deleteOne, "delete many": m.deleteMany, "read": m.readOne, "list": m.listOne, "pages": m.pages})
 		for key := range m.objects { // the next run needs the space
 			_ = m.Delete(t.Context(), key)
 		}
@@ -59,6 +59,16 @@ func (m *model) deleteOne(t *rapid.T) {
 	delete(m.objects, key)
 }
 
+func (m *model) deleteMany(t *rapid.T) {
+	keys := rapid.SliceOfN(rapid.Custom(m.key), 0, 6).Draw(t, "keys")
+	if n, err := objstore.DeleteAll(m.t.Context(), m.Store, keys); err != nil || n != len(keys) {
+		t.Fatalf("delete %q: %d, %v", keys, n, err)
+	}
+	for _, key := range keys {
+		delete(m.objects, key)
+	}
+}
+
 func (m *model) readOne(t *rapid.T) {
 	key := m.key(t)
 	want, there := m.objects[key]
@@ -69,19 +79,7 @@ func (m *model) readOne(t *rapid.T) {
 }
 
 func (m *model) listOne(t *rapid.T) {
-	prefix := rapid.SampledFrom([]string{"", "a/", "a-/", "a/a/", "b/", "c/"}).Draw(t, "prefix")
-	after := ""
-	if rapid.Bool().Draw(t, "continued") {
-		after = m.key(t)
-	}
-	limit := rapid.IntRange(1, 5).Draw(t, "limit")
-	var want []string
-	for key := range m.objects {
-		if strings.HasPrefix(key, prefix) && key > after {
-			want = append(want, key)
-		}
-	}
-	slices.Sort(want)
+	prefix, after, limit, want := m.listing(t)
 	infos, more, err := m.List(m.t.Context(), prefix, after, limit)
 	if err != nil || more != (len(want) > limit) {
 		t.Fatalf("list %q after %q by %d: more %v, %v: want %q", prefix, after, limit, more, err, want)
@@ -95,5 +93,37 @@ func (m *model) listOne(t *rapid.T) {
 	}
 	if !slices.Equal(got, want[:min(limit, len(want))]) {
 		t.Fatalf("list %q after %q by %d: %q, want %q", prefix, after, limit, got, want)
+	}
+}
+
+// listing draws the arguments of a listing and says what is in it.
+func (m *model) listing(t *rapid.T) (prefix, after string, limit int, want []string) {
+	prefix = rapid.SampledFrom([]string{"", "a/", "a-/", "a/a/", "b/", "c/"}).Draw(t, "prefix")
+	if rapid.Bool().Draw(t, "continued") {
+		after = m.key(t)
+	}
+	limit = rapid.IntRange(1, 5).Draw(t, "limit")
+	for key := range m.objects {
+		if strings.HasPrefix(key, prefix) && key > after {
+			want = append(want, key)
+		}
+	}
+	slices.Sort(want)
+	return prefix, after, limit, want
+}
+
+func (m *model) pages(t *rapid.T) {
+	prefix, after, limit, want := m.listing(t)
+	var got []string
+	for infos, err := range objstore.Pages(m.t.Context(), m.Store, prefix, after, limit) {
+		if err != nil || len(infos) == 0 || len(infos) > limit {
+			t.Fatalf("pages of %q after %q by %d: %d objects, %v", prefix, after, limit, len(infos), err)
+		}
+		for _, info := range infos {
+			got = append(got, info.Key)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("pages of %q after %q by %d: %q, want %q", prefix, after, limit, got, want)
 	}
 }

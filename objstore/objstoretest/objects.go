@@ -129,12 +129,20 @@ var readCases = []namedCase{
 			want string
 			err  error
 		}{
-			{0, 10, "0123456789", nil}, {0, 3, "012", nil}, {4, 2, "45", nil}, {9, 1, "9", nil},
-			{8, 5, "89", io.EOF}, {0, 11, "0123456789", io.EOF}, {10, 1, "", io.EOF}, {11, 1, "", io.EOF}, {1 << 40, 4, "", io.EOF},
+			{0, 10, "0123456789", nil},
+			{0, 3, "012", nil},
+			{4, 2, "45", nil},
+			{9, 1, "9", nil},
+			{8, 5, "89", io.EOF},
+			{0, 11, "0123456789", io.EOF},
+			{10, 1, "", io.EOF},
+			{11, 1, "", io.EOF},
+			{1 << 40, 4, "", io.EOF},
 		} {
 			got, err := readAt(obj, c.off, c.n)
 			require.Equal(t, c.want, got, "offset %d length %d", c.off, c.n)
-			if err != io.EOF || c.off+int64(c.n) < 10 { // EOF may come with the last bytes
+			// EOF may come with the last bytes.
+			if err != io.EOF || c.off+int64(c.n) < 10 { //nolint:errorlint // io.ReaderAt promises EOF itself
 				require.Equal(t, c.err, err, "offset %d length %d", c.off, c.n)
 			}
 		}

@@ -104,7 +104,7 @@ func (f *fixture) putEither(key string, data []byte, stream bool) error {
 	if err != nil {
 		return err
 	}
-	defer w.Abort()
+	defer func() { _ = w.Abort() }() // does nothing after Commit
 	if _, err := w.Write(data); err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ var contextCases = []namedCase{
 		ctx, cancel := context.WithCancel(t.Context())
 		w, err := s.Create(ctx, "w")
 		require.NoError(t, err)
-		defer w.Abort()
+		defer func() { _ = w.Abort() }() // its context has ended: it may fail
 		cancel()
 		require.ErrorIs(t, s.Put(ctx, "b", nil), context.Canceled)
 		require.ErrorIs(t, s.Delete(ctx, "a"), context.Canceled)

@@ -22,7 +22,19 @@ type Factory func(tb testing.TB) objstore.Store
 
 // Run runs every conformance case, each on a store of its own, some at a time.
 func Run(t *testing.T, open Factory) {
-	for _, group := range [][]namedCase{putCases, writerCases, readCases, listCases, deleteCases, keyCases, raceCases, contextCases} {
+	run(t, open, putCases, writerCases, readCases, listCases, pagesCases, deleteCases, batchCases, keyCases, raceCases, contextCases)
+}
+
+// RunListings runs the conformance cases of listings, for a backend that lists
+// in several ways.
+func RunListings(t *testing.T, open Factory) { run(t, open, listCases, pagesCases) }
+
+// RunBatches runs the conformance cases of the optional abilities, for a
+// backend that has them in several ways.
+func RunBatches(t *testing.T, open Factory) { run(t, open, pagesCases, batchCases) }
+
+func run(t *testing.T, open Factory, groups ...[]namedCase) {
+	for _, group := range groups {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel() // most of the time is spent waiting for a disk or a server
