@@ -100,10 +100,10 @@ func (a *app) dev(ctx context.Context, opts devserver.Options) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(a.stdout, block(server.State()))
+	_, _ = fmt.Fprint(a.stdout, block(server.State())) // it serves whether or not somebody reads this
 	select {
 	case <-ctx.Done():
-		fmt.Fprintf(a.stderr, "stopping, within %s; interrupt again to stop at once\n", opts.Grace)
+		a.note("stopping, within %s; interrupt again to stop at once", opts.Grace)
 	case <-server.Failed():
 	}
 	stopped := watchSecondInterrupt(server)

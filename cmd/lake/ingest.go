@@ -130,7 +130,7 @@ func (a *app) target(ctx context.Context, client *sdk.Client, name lake.TableNam
 	if _, err := client.CreateTable(ctx, name, schema); err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(a.stderr, "created table %s with the %s of %s\n", name, counted(int64(schema.NumFields()), "column"), filepath.Base(first))
+	a.note("created table %s with the %s of %s", name, counted(int64(schema.NumFields()), "column"), filepath.Base(first))
 	return schema, nil
 }
 
@@ -143,7 +143,7 @@ func (a *app) probe(ctx context.Context, path string, opts ingest.Options) (*arr
 	}
 	defer source.Close()
 	for _, note := range source.Notes() {
-		fmt.Fprintf(a.stderr, "%s: %s\n", filepath.Base(path), note)
+		a.note("%s: %s", filepath.Base(path), note)
 	}
 	batch, err := source.Next(ctx)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -177,7 +177,7 @@ func (a *app) ingestFile(ctx context.Context, client *sdk.Client, name lake.Tabl
 	if err != nil {
 		return run.explain(err)
 	}
-	fmt.Fprintf(a.stderr, "%s: %s in %s appended to %s, version %d (%s, %s)\n", filepath.Base(path), counted(run.rows, "row"),
+	a.note("%s: %s in %s appended to %s, version %d (%s, %s)", filepath.Base(path), counted(run.rows, "row"),
 		counted(run.appends, "append"), name, run.version, time.Since(run.began).Round(time.Millisecond), run.rate())
 	return nil
 }

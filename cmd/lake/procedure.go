@@ -42,14 +42,24 @@ func counters(p sdk.Procedure) string {
 
 // procedureHeadings are the columns of a procedure.
 var procedureHeadings = []heading{
-	{name: "procedure"}, {name: "state"}, {name: "phase"}, {name: "counters"}, {name: "epoch"},
-	{name: "created"}, {name: "updated"}, {name: "last_error"}, {name: "ui"},
+	{name: "procedure"},
+	{name: "state"},
+	{name: "phase"},
+	{name: "counters"},
+	{name: "epoch"},
+	{name: "created"},
+	{name: "updated"},
+	{name: "last_error"},
+	{name: "ui"},
 }
 
 func procedureCells(p sdk.Procedure) []cell {
 	return []cell{
-		textCell(p.ProcedureID.String()), textCell(string(p.State)), textCell(p.Phase), {text: counters(p), value: p.Counters},
-		numberCell(p.Epoch), timeCell(p.CreatedAt), timeCell(p.UpdatedAt), {text: p.LastError, null: p.LastError == ""}, linkCell(p.UIURL),
+		textCell(p.ProcedureID.String()), textCell(string(p.State)), textCell(p.Phase),
+		{text: counters(p), value: p.Counters},
+		numberCell(p.Epoch), timeCell(p.CreatedAt), timeCell(p.UpdatedAt),
+		{text: p.LastError, null: p.LastError == ""},
+		linkCell(p.UIURL),
 	}
 }
 

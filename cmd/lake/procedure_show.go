@@ -30,8 +30,11 @@ func (a *app) procedureShowCommand() *cobra.Command {
 			cells := procedureCells(p)
 			if a.format == "table" {
 				for i, h := range procedureHeadings {
-					if !cells[i].null {
-						fmt.Fprintf(a.stdout, "%-12s %s\n", h.name, cells[i].text)
+					if cells[i].null {
+						continue
+					}
+					if _, err := fmt.Fprintf(a.stdout, "%-12s %s\n", h.name, cells[i].text); err != nil {
+						return outputError(err)
 					}
 				}
 				return nil

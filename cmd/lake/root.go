@@ -57,16 +57,20 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return 0
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		fmt.Fprintln(stderr, "lake: interrupted")
+		a.note("lake: interrupted")
 		return exitInterrupted
 	}
-	fmt.Fprintln(stderr, "lake: "+oneLine(err.Error()))
+	a.note("lake: %s", oneLine(err.Error()))
 	var usage usageError
 	if errors.As(err, &usage) || isCobraUsage(err) {
 		return exitUsage
 	}
 	return exitFailure
 }
+
+// note tells the user something on standard error. When that fails, nobody is
+// left to tell.
+func (a *app) note(format string, args ...any) { _, _ = fmt.Fprintf(a.stderr, format+"\n", args...) }
 
 // oneLine keeps an error on one line, whatever it quotes.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -62,7 +62,7 @@ func (a *app) selftestServer(ctx context.Context) (c *sdk.Client, objects string
 	if err != nil {
 		return nil, "", nil, lake.Errorf(lake.Unknown, "temporary directory: %w", err)
 	}
-	fmt.Fprintln(a.stderr, "no server runs on", a.addr+": starting a temporary one")
+	a.note("no server runs on %s: starting a temporary one", a.addr)
 	server, err := devserver.Start(ctx, devserver.Options{
 		DataDir: dir, Version: version, BuildProgress: a.buildProgress(), Log: a.logger("error"),
 		Headless: true, Settle: time.Millisecond, // nobody looks at it, and nobody else writes to it
@@ -96,7 +96,7 @@ func (a *app) selftest(ctx context.Context, c *sdk.Client, objects string) (err 
 	if err != nil {
 		return err
 	}
-	a.step("created %s", name)
+	a.note("created %s", name)
 	checks := errors.Join(a.selftestAppend(ctx, c, name), a.selftestSelect(ctx, c, name))
 	drop, err := c.DropTable(ctx, name, sdk.DropOptions{Incarnation: created.Snapshot.Incarnation, Reason: "lake selftest", UndropWindow: new(time.Duration)})
 	if err != nil {
@@ -108,11 +108,9 @@ func (a *app) selftest(ctx context.Context, c *sdk.Client, objects string) (err 
 	if _, err := c.Table(ctx, name); !lake.Is(err, lake.NotFound) {
 		return lake.Errorf(lake.Corrupt, "the dropped table %s is still there: %v", name, err)
 	}
-	a.step("dropped it, waiting for %s", drop.Procedure)
+	a.note("dropped it, waiting for %s", drop.Procedure)
 	return a.selftestPurge(ctx, c, drop, objects)
 }
-
-func (a *app) step(format string, args ...any) { fmt.Fprintf(a.stderr, format+"\n", args...) }
 
 func (a *app) selftestAppend(ctx context.Context, c *sdk.Client, name lake.TableName) error {
 	rows, _, err := array.RecordFromJSON(memory.DefaultAllocator, selftestSchema, strings.NewReader(selftestRows))
@@ -127,7 +125,7 @@ func (a *app) selftestAppend(ctx context.Context, c *sdk.Client, name lake.Table
 	if result.Rows != 3 {
 		return lake.Errorf(lake.Corrupt, "appended 3 rows, the server counts %d", result.Rows)
 	}
-	a.step("appended 3 rows as version %d", result.Version)
+	a.note("appended 3 rows as version %d", result.Version)
 	return nil
 }
 
@@ -148,7 +146,7 @@ func (a *app) selftestSelect(ctx context.Context, c *sdk.Client, name lake.Table
 	if text := strings.Join(got, ", "); text != "arm-1 2 0.5, arm-2 1 1.5" {
 		return lake.Errorf(lake.Corrupt, "the grouped SELECT returned %q", text)
 	}
-	a.step("a grouped SELECT returned the same rows")
+	a.note("a grouped SELECT returned the same rows")
 	return nil
 }
 
@@ -168,7 +166,7 @@ func (a *app) selftestPurge(ctx context.Context, c *sdk.Client, drop sdk.Drop, o
 	if left := countFiles(objects); left > 0 {
 		return lake.Errorf(lake.Corrupt, "%d objects are left after the drop", left)
 	}
-	a.step("%s: no object is left", summary(last))
+	a.note("%s: no object is left", summary(last))
 	return nil
 }
 

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -40,7 +39,7 @@ func (a *app) tableCreateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.stderr, "created table %s, incarnation %s\n", name, t.Snapshot.Incarnation)
+			a.note("created table %s, incarnation %s", name, t.Snapshot.Incarnation)
 			return nil
 		},
 	}

@@ -46,14 +46,21 @@ func (a *app) describe(t sdk.Table) error {
 	if a.format == "table" {
 		s := t.Snapshot
 		for _, line := range [][2]string{
-			{"table", t.Name.String()}, {"version", fmt.Sprint(s.Version)}, {"engine", s.Engine}, {"location", string(s.Location)},
-			{"incarnation", s.Incarnation.String()}, {"created", t.CreatedAt.UTC().Format(time.RFC3339)}, {"updated", t.UpdatedAt.UTC().Format(time.RFC3339)},
+			{"table", t.Name.String()},
+			{"version", fmt.Sprint(s.Version)},
+			{"engine", s.Engine},
+			{"location", string(s.Location)},
+			{"incarnation", s.Incarnation.String()},
+			{"created", t.CreatedAt.UTC().Format(time.RFC3339)},
+			{"updated", t.UpdatedAt.UTC().Format(time.RFC3339)},
 		} {
 			if _, err := fmt.Fprintf(a.stdout, "%-12s %s\n", line[0], printable(line[1], math.MaxInt)); err != nil {
 				return outputError(err)
 			}
 		}
-		fmt.Fprintln(a.stdout)
+		if _, err := fmt.Fprintln(a.stdout); err != nil {
+			return outputError(err)
+		}
 	}
 	out := a.rows([]heading{{name: "column"}, {name: "type"}, {name: "nullable"}})
 	for _, f := range t.Schema.Fields() {
@@ -74,13 +81,20 @@ type describedColumn struct {
 
 func (a *app) describeJSON(t sdk.Table) error {
 	out := a.rows([]heading{
-		{name: "table"}, {name: "version"}, {name: "engine"}, {name: "location"}, {name: "incarnation"},
-		{name: "created"}, {name: "updated"}, {name: "columns"},
+		{name: "table"},
+		{name: "version"},
+		{name: "engine"},
+		{name: "location"},
+		{name: "incarnation"},
+		{name: "created"},
+		{name: "updated"},
+		{name: "columns"},
 	})
 	s := t.Snapshot
 	err := out.Row([]cell{
 		textCell(t.Name.String()), numberCell(uint64(s.Version)), textCell(s.Engine), textCell(string(s.Location)), textCell(s.Incarnation.String()),
-		timeCell(t.CreatedAt), timeCell(t.UpdatedAt), {value: describedColumns(t.Schema)},
+		timeCell(t.CreatedAt), timeCell(t.UpdatedAt),
+		{value: describedColumns(t.Schema)},
 	})
 	if err != nil {
 		return outputError(err)

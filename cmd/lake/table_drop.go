@@ -74,7 +74,9 @@ func (a *app) drop(cmd *cobra.Command, arg string, f dropFlags) error {
 	out := a.rows([]heading{{name: "table"}, {name: "version"}, {name: "procedure"}, {name: "purge_after"}, {name: "dry_run"}, {name: "ui"}})
 	err = out.Row([]cell{
 		textCell(name.String()), numberCell(uint64(d.Table.Snapshot.Version)), textCell(d.Procedure.String()),
-		timeCell(d.PurgeAfter), {text: fmt.Sprint(d.DryRun), value: d.DryRun}, linkCell(d.UIURL),
+		timeCell(d.PurgeAfter),
+		{text: fmt.Sprint(d.DryRun), value: d.DryRun},
+		linkCell(d.UIURL),
 	})
 	if err != nil {
 		return outputError(err)
@@ -93,7 +95,9 @@ func (a *app) confirm(question string, yes bool) error {
 	if !ok || !term.IsTerminal(int(in.Fd())) {
 		return usagef("%s Add --yes to confirm without a terminal", question)
 	}
-	fmt.Fprint(a.stderr, question+" [y/N] ")
+	if _, err := fmt.Fprint(a.stderr, question+" [y/N] "); err != nil {
+		return outputError(err) // no answer counts to a question nobody saw
+	}
 	answer, _ := bufio.NewReader(in).ReadString('\n')
 	if strings.EqualFold(strings.TrimSpace(answer), "y") || strings.EqualFold(strings.TrimSpace(answer), "yes") {
 		return nil

@@ -37,8 +37,14 @@ func parameters(t *testing.T, c *sdk.Client) {
 		value any
 		want  string
 	}{
-		{nil, "(null)"}, {true, "true"}, {-7, "-7"}, {uint64(math.MaxUint64), "18446744073709551615"}, {0.5, "0.5"},
-		{"it's; --", "it's; --"}, {[]byte{1, 2}, "AQI="}, {when, "2024-02-29T01:02:03.000456Z"},
+		{nil, "(null)"},
+		{true, "true"},
+		{-7, "-7"},
+		{uint64(math.MaxUint64), "18446744073709551615"},
+		{0.5, "0.5"},
+		{"it's; --", "it's; --"},
+		{[]byte{1, 2}, "AQI="},
+		{when, "2024-02-29T01:02:03.000456Z"},
 	} {
 		r, err := c.Query(t.Context(), "SELECT ? AS x", test.value)
 		require.NoError(t, err, "%T", test.value)

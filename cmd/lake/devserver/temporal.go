@@ -4,6 +4,7 @@ package devserver
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"time"
@@ -49,8 +50,7 @@ func openTemporal(ctx context.Context, o Options, p ports) (*temporal, error) {
 	var err error
 	t.client, err = client.NewLazyClient(client.Options{HostPort: t.address, Namespace: t.namespace, Logger: worker.Logger(o.Log)})
 	if err != nil {
-		t.stop(0)
-		return nil, lake.Errorf(lake.Invalid, "Temporal at %s: %w", t.address, err)
+		return nil, errors.Join(lake.Errorf(lake.Invalid, "Temporal at %s: %w", t.address, err), t.stop(0))
 	}
 	return t, nil
 }
