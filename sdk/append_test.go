@@ -135,10 +135,14 @@ func TestAppendChecksItsLimitsBeforeSending(t *testing.T) {
 		"no batches":    {nil, "no rows were given"},
 		"no rows":       {[]arrow.RecordBatch{rows(0, "")}, "0 rows: one append takes 1 to 10000"},
 		"too many rows": {[]arrow.RecordBatch{rows(10_000, "a"), rows(1, "a")}, "10001 rows"},
-		"too many bytes": {[]arrow.RecordBatch{rows(70, strings.Repeat("x", 1<<20))},
-			"more than 64 MiB encoded"},
-		"mixed schemas": {[]arrow.RecordBatch{rows(1, "a"), array.NewRecordBatch(other, []arrow.Array{array.MakeArrayOfNull(mem, schema.Field(0).Type, 1), array.MakeArrayOfNull(mem, arrow.PrimitiveTypes.Float32, 1)}, 1)},
-			"batch 1 has another schema than the first: want reward: type=float64, nullable, got reward: type=float32, nullable"},
+		"too many bytes": {
+			[]arrow.RecordBatch{rows(70, strings.Repeat("x", 1<<20))},
+			"more than 64 MiB encoded",
+		},
+		"mixed schemas": {
+			[]arrow.RecordBatch{rows(1, "a"), array.NewRecordBatch(other, []arrow.Array{array.MakeArrayOfNull(mem, schema.Field(0).Type, 1), array.MakeArrayOfNull(mem, arrow.PrimitiveTypes.Float32, 1)}, 1)},
+			"batch 1 has another schema than the first: want reward: type=float64, nullable, got reward: type=float32, nullable",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := c.Append(t.Context(), episodes, test.batches...)
