@@ -25,8 +25,10 @@ func TestParseOptions(t *testing.T) {
 		{"--port 9000 --ui-port 9001", func(o options) bool { return o.uiPort == 9001 }},
 		{"--db-filename x.db", func(o options) bool { return o.dbFile == "x.db" }},
 		{"--namespace a --namespace b", func(o options) bool { return len(o.namespaces) == 2 && o.namespaces[1] == "b" }},
-		{"server start-dev --ip 127.0.0.1 --port 9000 --namespace default --dynamic-config-value frontend.enableServerVersionCheck=false --log-level warn --log-format pretty --headless --search-attribute Extra=Int",
-			func(o options) bool { return o.headless && o.port == 9000 && len(o.attributes) == 1 }},
+		{
+			"server start-dev --ip 127.0.0.1 --port 9000 --namespace default --dynamic-config-value frontend.enableServerVersionCheck=false --log-level warn --log-format pretty --headless --search-attribute Extra=Int",
+			func(o options) bool { return o.headless && o.port == 9000 && len(o.attributes) == 1 },
+		},
 		{"--ip 0.0.0.0 --allow-insecure", func(o options) bool { return o.uiIP == "0.0.0.0" }},
 	} {
 		o, err := parseOptions(strings.Fields(tc.args), io.Discard)

@@ -111,8 +111,10 @@ func TestAuthentication(t *testing.T) {
 		"basic, no password": {[]string{"authorization", "Basic " + basic("ann:")}, codes.Unauthenticated, access.Principal{}},
 		"basic, no base64":   {[]string{"authorization", "Basic !!"}, codes.Unauthenticated, access.Principal{}},
 		"two headers":        {[]string{"authorization", "Bearer " + annToken, "authorization", "Bearer " + queryToken}, codes.Unauthenticated, access.Principal{}},
-		"delegated": {[]string{"authorization", "Bearer " + queryToken, "x-lake-principal", "bob", "x-lake-tenant", "blue", "x-lake-namespaces", "a,b"},
-			codes.OK, acting},
+		"delegated": {
+			[]string{"authorization", "Bearer " + queryToken, "x-lake-principal", "bob", "x-lake-tenant", "blue", "x-lake-namespaces", "a,b"},
+			codes.OK, acting,
+		},
 		"user delegates":     {[]string{"authorization", "Bearer " + annToken, "x-lake-principal", "bob", "x-lake-tenant", "blue", "x-lake-namespaces", "a"}, codes.PermissionDenied, access.Principal{}},
 		"user sets tenant":   {[]string{"authorization", "Bearer " + annToken, "x-lake-tenant", "blue"}, codes.PermissionDenied, access.Principal{}},
 		"half a delegation":  {[]string{"authorization", "Bearer " + queryToken, "x-lake-tenant", "blue"}, codes.InvalidArgument, access.Principal{}},

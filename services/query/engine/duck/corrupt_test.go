@@ -68,14 +68,20 @@ func TestCorruptArrays(t *testing.T) {
 		"list past child":  {array.NewData(list, 1, []*memory.Buffer{nil, buffer[int32](0, 7)}, []arrow.ArrayData{ints(3)}, 0, 0), "offsets 0..7 outside"},
 		"list no child":    {array.NewData(list, 1, []*memory.Buffer{nil, buffer[int32](0, 7)}, nil, 0, 0), "0 children"},
 		"array past child": {array.NewData(arrow.FixedSizeListOf(4, arrow.PrimitiveTypes.Int32), 2, []*memory.Buffer{nil}, []arrow.ArrayData{ints(7)}, 0, 0), "0..8 outside"},
-		"struct of other length": {array.NewData(arrow.StructOf(field("x", arrow.PrimitiveTypes.Int32)), 5, []*memory.Buffer{nil}, []arrow.ArrayData{ints(3)}, 0, 0),
-			"0..5 outside"},
+		"struct of other length": {
+			array.NewData(arrow.StructOf(field("x", arrow.PrimitiveTypes.Int32)), 5, []*memory.Buffer{nil}, []arrow.ArrayData{ints(3)}, 0, 0),
+			"0..5 outside",
+		},
 		"dictionary index": {array.NewDataWithDictionary(dict, 1, []*memory.Buffer{nil, buffer[int8](9)}, 0, 0, words), "9..10 outside"},
 		"negative index":   {array.NewDataWithDictionary(dict, 1, []*memory.Buffer{nil, buffer[int8](-1)}, 0, 0, words), "-1..0 outside"},
-		"wide decimal": {array.NewData(&arrow.Decimal128Type{Precision: 4}, 1, []*memory.Buffer{nil, buffer(int64(1<<40), 0)}, nil, 0, 0),
-			"more digits"},
-		"zoned overflow": {array.NewData(&arrow.TimestampType{Unit: arrow.Second, TimeZone: "UTC"}, 1, []*memory.Buffer{nil, buffer(int64(1 << 60))}, nil, 0, 0),
-			"outside the range"},
+		"wide decimal": {
+			array.NewData(&arrow.Decimal128Type{Precision: 4}, 1, []*memory.Buffer{nil, buffer(int64(1<<40), 0)}, nil, 0, 0),
+			"more digits",
+		},
+		"zoned overflow": {
+			array.NewData(&arrow.TimestampType{Unit: arrow.Second, TimeZone: "UTC"}, 1, []*memory.Buffer{nil, buffer(int64(1 << 60))}, nil, 0, 0),
+			"outside the range",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			schema := arrow.NewSchema([]arrow.Field{field("v", c.data.DataType())}, nil)

@@ -73,7 +73,7 @@ func (r *running) leave() error {
 // is closed when its query returns, however late.
 func (e *Engine) lose(r *running) {
 	e.lost.Go(func() {
-		<-r.ended
+		<-r.ended //nolint:errcheck // nobody waits for a lost query's error
 		r.slot.close()
 	})
 	e.free <- nil

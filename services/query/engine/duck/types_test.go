@@ -15,6 +15,7 @@ import (
 )
 
 func nonNull(name string, dt arrow.DataType) arrow.Field { return arrow.Field{Name: name, Type: dt} }
+
 func field(name string, dt arrow.DataType) arrow.Field {
 	return arrow.Field{Name: name, Type: dt, Nullable: true}
 }
