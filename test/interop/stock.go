@@ -42,11 +42,11 @@ func modules() string {
 func Start() (*Stock, error) {
 	node, err := exec.LookPath("node")
 	if err != nil {
-		return nil, fmt.Errorf("%w: %v", ErrUnavailable, err)
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	dir := modules()
 	if _, err := os.Stat(filepath.Join(dir, "@lancedb", "lancedb")); err != nil {
-		return nil, fmt.Errorf("%w: %v (set LAKE_NODE_MODULES or run npm ci in %s)", ErrUnavailable, err, here())
+		return nil, fmt.Errorf("%w: %w (set LAKE_NODE_MODULES or run npm ci in %s)", ErrUnavailable, err, here())
 	}
 	s := &Stock{cmd: exec.Command(node, filepath.Join(here(), "harness.mjs"))}
 	s.cmd.Env = append(os.Environ(), "LAKE_NODE_MODULES="+dir)
