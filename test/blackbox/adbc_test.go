@@ -217,7 +217,7 @@ func TestADBCErrorsAreClear(t *testing.T) {
 	for sql, says := range map[string]string{
 		"SELECT * FROM adbc.missing":  "adbc.missing",
 		"SELEC 1":                     "syntax error",
-		"DROP TABLE adbc.typed":       "SELECT",
+		"DROP TABLE adbc.typed":       "DROP is not allowed",
 		"SELECT 1; SELECT 2":          "2 statements",
 		"SELECT * FROM 'x.parquet'":   "x.parquet",
 		"COPY (SELECT 1) TO '/tmp/x'": "COPY is not allowed",
