@@ -7,6 +7,7 @@ package local
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -154,7 +155,7 @@ func (p *page) names(dir *os.File, prefix, past string) (names []string, more bo
 	for {
 		const some = 1024 // entries at once
 		entries, err := dir.ReadDir(some)
-		if err == io.EOF || missing(err) { // a loop may have deleted all, and so the folder
+		if errors.Is(err, io.EOF) || missing(err) { // a loop may have deleted all, and so the folder
 			names, cut := p.smallest(names)
 			return names, more || cut, nil
 		}

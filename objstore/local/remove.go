@@ -6,6 +6,7 @@ package local
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -112,7 +113,7 @@ func (r *removal) leave(folder string, at *leaving) {
 		r.fail(err, append(at.riding, at.unlink...))
 		return
 	}
-	defer unix.Close(dir)
+	defer release(dir)
 	r.unlinkAll(dir, at)
 	switch {
 	case len(at.riding) == 0: // all failed
@@ -161,7 +162,7 @@ func (r *removal) settle(err error, keys []int) {
 func (r *removal) fail(err error, keys []int) {
 	switch {
 	case r.cause != nil:
-	case r.ctx.Err() != nil && err == r.ctx.Err():
+	case r.ctx.Err() != nil && errors.Is(err, r.ctx.Err()):
 		r.cause = err
 	default:
 		r.cause = systemError("delete", r.keys[keys[0]], err)
@@ -173,7 +174,7 @@ func (r *removal) fail(err error, keys []int) {
 func unlink(dir int, name string) error {
 	err := retryInterrupted(func() error { return unix.Unlinkat(dir, name, 0) })
 	// Linux says EISDIR for a folder, others EPERM.
-	if err == nil || missing(err) || err == unix.EISDIR || err == unix.EPERM && isFolder(dir, name) {
+	if err == nil || missing(err) || errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EPERM) && isFolder(dir, name) {
 		return nil
 	}
 	return err
@@ -190,7 +191,7 @@ func (f *folders) removeEmpty(folder string) bool {
 	if err != nil {
 		return missing(err)
 	}
-	defer unix.Close(dir)
+	defer release(dir)
 	f.forget(folder)
 	err = unix.Unlinkat(dir, name, unix.AT_REMOVEDIR)
 	return err == nil || missing(err)
