@@ -3,7 +3,6 @@
 package main
 
 import (
-
 	"github.com/spf13/cobra"
 
 	"github.com/lakeplane/lake/internal/schemadsl"
