@@ -82,6 +82,30 @@ func TestTheUndropWindow(t *testing.T) {
 	capture(t, d.client, "droptable/waited", short.Ref().String())
 }
 
+// A workflow that was not told of an undrop waits for the end of a window that
+// is over. A second drop of the incarnation wakes it instead of being lost.
+func TestDropAgainWakesTheWorkflowOfAnUndoneDrop(t *testing.T) {
+	d := deploy(t, memoryStore(t), startTemporal(t, ""))
+	d.work(t, d.options())
+	step := d.Drop(t, d.Table(t, lake.TableName{Namespace: "robots", Name: "again"}, 2, 5), time.Now().Add(time.Hour))
+	d.start(t, step)
+	require.Eventually(t, func() bool {
+		s, err := d.starter.Status(t.Context(), step.Ref())
+		return err == nil && s.WaitingUntil != nil
+	}, 20*time.Second, 20*time.Millisecond)
+	run := func() string {
+		info, err := d.client.DescribeWorkflowExecution(t.Context(), step.Ref().String(), "")
+		require.NoError(t, err)
+		return info.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+	}
+	first := run()
+	require.Equal(t, step, d.Drop(t, d.TakeBack(t, step), time.Now()))
+	d.start(t, step)
+	d.wait(t, 20*time.Second, step)
+	d.RequireGone(t, step)
+	require.Equal(t, first, run(), "the same run went on")
+}
+
 func TestPauseResumeAndCancel(t *testing.T) {
 	d := deploy(t, memoryStore(t), startTemporal(t, ""))
 	d.objects.delay = 5 * time.Millisecond

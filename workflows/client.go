@@ -22,13 +22,18 @@ import (
 type Starter interface {
 	// Start begins the procedure unless it runs already. A failure is not the
 	// caller's: the intent is recorded, so log it and answer; the sweep starts
-	// what is missing. It gives up after [StartTimeout] whatever ctx allows.
+	// what is missing. One that runs already looks at its intent again. It gives
+	// up after [StartTimeout] whatever ctx allows.
 	Start(ctx context.Context, kind, id string) error
+	// Recheck makes a procedure that waits look at its intent again, because
+	// the intent was changed or taken back. A failure costs only time. It gives
+	// up as Start does; lake.NotFound when no such workflow is open.
+	Recheck(ctx context.Context, ref Ref) error
 	// UIURL is the address of the workflow in Temporal's web UI, or empty.
 	UIURL(workflowID string) string
 }
 
-// StartTimeout bounds one attempt to start a workflow. An RPC must not hang on
+// StartTimeout bounds one attempt to start or wake a workflow. An RPC must not hang on
 // Temporal: it has already done what it promised.
 const StartTimeout = 2 * time.Second
 
@@ -52,10 +57,11 @@ func NewClient(c client.Client, namespace, ui string) *Client {
 // Start implements [Starter]. A bad kind or id is lake.Invalid, everything
 // else lake.Unavailable.
 //
-// The workflow id is the resource with its incarnation. While one is open,
-// starting again does nothing. A closed one does not stand in the way: whether
-// anything is left to do is for the intent to say, and after an undrop and a
-// second drop of the same incarnation there is.
+// The workflow id is the resource with its incarnation. While one is open, it
+// is told to look at its intent again: after an undrop and a second drop of the
+// same incarnation it may still wait for the end of the first one's window. A
+// closed one does not stand in the way: whether anything is left to do is for
+// the intent to say.
 func (c *Client) Start(ctx context.Context, kind, id string) error {
 	ref, err := ParseRef(kind + "/" + id)
 	if err != nil {
@@ -67,7 +73,8 @@ func (c *Client) Start(ctx context.Context, kind, id string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, StartTimeout)
 	defer cancel()
-	_, err = c.temporal.ExecuteWorkflow(ctx, dropTableOptions(in), DropTableWorkflow, in)
+	options := dropTableOptions(in)
+	_, err = c.temporal.SignalWithStartWorkflow(ctx, options.ID, RecheckSignal, nil, options, DropTableWorkflow, in)
 	return unavailable("start "+ref.String(), err)
 }
 
@@ -121,8 +128,10 @@ func (c *Client) Pause(ctx context.Context, ref Ref) error { return c.signal(ctx
 // Resume ends a pause, or the wait after a failure.
 func (c *Client) Resume(ctx context.Context, ref Ref) error { return c.signal(ctx, ref, ResumeSignal) }
 
-// Recheck makes a waiting procedure look at its intent again.
+// Recheck implements [Starter].
 func (c *Client) Recheck(ctx context.Context, ref Ref) error {
+	ctx, cancel := context.WithTimeout(ctx, StartTimeout)
+	defer cancel()
 	return c.signal(ctx, ref, RecheckSignal)
 }
 

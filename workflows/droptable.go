@@ -72,6 +72,11 @@ const (
 	PhaseFinishing Phase = "finishing"
 )
 
+// Undoable reports whether a drop whose record is in the phase can be taken
+// back: it has not passed its point of no return. A record that no worker has
+// touched has no phase yet.
+func Undoable(phase Phase) bool { return phase == "" || phase == PhaseWaiting }
+
 // Counters of a drop.
 const (
 	CountObjects = "objects_deleted"

@@ -163,3 +163,14 @@ func (w *World) Undrop(t testing.TB, step workflows.DropStep) bool {
 		append(Engine.Restore(tombstone.Table.Snapshot), tombstone.RemoveOp())...)
 	return err == nil
 }
+
+// TakeBack undrops a table with the catalog's commit, which also ends the
+// procedure's record, and returns the table.
+func (w *World) TakeBack(t testing.TB, step workflows.DropStep) catalog.Table {
+	t.Helper()
+	tombstone, err := w.Catalog.Tombstone(t.Context(), step.Table(), step.Incarnation)
+	require.NoError(t, err)
+	table, err := w.Catalog.Undrop(t.Context(), w.fence, tombstone, Engine.Restore(tombstone.Table.Snapshot), w.Procedure(t, step))
+	require.NoError(t, err)
+	return table
+}
