@@ -579,7 +579,8 @@ type DropTableRequest struct {
 	Incarnation string `protobuf:"bytes,2,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
 	// Kept in the tombstone. At most 1024 bytes.
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
-	// How long the drop can be undone; the server's default when absent.
+	// How long nothing is deleted, so that the drop can be undone; the server's
+	// default when absent.
 	UndropWindow *durationpb.Duration `protobuf:"bytes,4,opt,name=undrop_window,json=undropWindow,proto3" json:"undrop_window,omitempty"`
 	// Says what would be dropped and changes nothing.
 	DryRun        bool `protobuf:"varint,5,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
@@ -655,9 +656,10 @@ func (x *DropTableRequest) GetDryRun() bool {
 type DropTableResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The procedure's id: kind "drop-table".
-	ProcedureId string                 `protobuf:"bytes,1,opt,name=procedure_id,json=procedureId,proto3" json:"procedure_id,omitempty"`
-	Dropped     *Table                 `protobuf:"bytes,2,opt,name=dropped,proto3" json:"dropped,omitempty"`
-	PurgeAfter  *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=purge_after,json=purgeAfter,proto3" json:"purge_after,omitempty"`
+	ProcedureId string `protobuf:"bytes,1,opt,name=procedure_id,json=procedureId,proto3" json:"procedure_id,omitempty"`
+	Dropped     *Table `protobuf:"bytes,2,opt,name=dropped,proto3" json:"dropped,omitempty"`
+	// Until then UndropTable takes the drop back. Absent when it has ended.
+	PurgeAfter *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=purge_after,json=purgeAfter,proto3" json:"purge_after,omitempty"`
 	// Empty when no Temporal UI is configured.
 	UiUrl         string `protobuf:"bytes,4,opt,name=ui_url,json=uiUrl,proto3" json:"ui_url,omitempty"`
 	DryRun        bool   `protobuf:"varint,5,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
@@ -730,6 +732,60 @@ func (x *DropTableResponse) GetDryRun() bool {
 	return false
 }
 
+type UndropTableRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  *TableName             `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Which dropped incarnation to bring back; may be left out when only one
+	// that had the name is dropped.
+	Incarnation   string `protobuf:"bytes,2,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UndropTableRequest) Reset() {
+	*x = UndropTableRequest{}
+	mi := &file_lake_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UndropTableRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UndropTableRequest) ProtoMessage() {}
+
+func (x *UndropTableRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lake_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UndropTableRequest.ProtoReflect.Descriptor instead.
+func (*UndropTableRequest) Descriptor() ([]byte, []int) {
+	return file_lake_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *UndropTableRequest) GetName() *TableName {
+	if x != nil {
+		return x.Name
+	}
+	return nil
+}
+
+func (x *UndropTableRequest) GetIncarnation() string {
+	if x != nil {
+		return x.Incarnation
+	}
+	return ""
+}
+
 type CatalogSnapshotRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Opaque; empty for the first call.
@@ -740,7 +796,7 @@ type CatalogSnapshotRequest struct {
 
 func (x *CatalogSnapshotRequest) Reset() {
 	*x = CatalogSnapshotRequest{}
-	mi := &file_lake_proto_msgTypes[10]
+	mi := &file_lake_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -752,7 +808,7 @@ func (x *CatalogSnapshotRequest) String() string {
 func (*CatalogSnapshotRequest) ProtoMessage() {}
 
 func (x *CatalogSnapshotRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[10]
+	mi := &file_lake_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -765,7 +821,7 @@ func (x *CatalogSnapshotRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CatalogSnapshotRequest.ProtoReflect.Descriptor instead.
 func (*CatalogSnapshotRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{10}
+	return file_lake_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CatalogSnapshotRequest) GetKnownGeneration() string {
@@ -789,7 +845,7 @@ type CatalogSnapshotResponse struct {
 
 func (x *CatalogSnapshotResponse) Reset() {
 	*x = CatalogSnapshotResponse{}
-	mi := &file_lake_proto_msgTypes[11]
+	mi := &file_lake_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -801,7 +857,7 @@ func (x *CatalogSnapshotResponse) String() string {
 func (*CatalogSnapshotResponse) ProtoMessage() {}
 
 func (x *CatalogSnapshotResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[11]
+	mi := &file_lake_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -814,7 +870,7 @@ func (x *CatalogSnapshotResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CatalogSnapshotResponse.ProtoReflect.Descriptor instead.
 func (*CatalogSnapshotResponse) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{11}
+	return file_lake_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CatalogSnapshotResponse) GetGeneration() string {
@@ -861,7 +917,7 @@ type Procedure struct {
 
 func (x *Procedure) Reset() {
 	*x = Procedure{}
-	mi := &file_lake_proto_msgTypes[12]
+	mi := &file_lake_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -873,7 +929,7 @@ func (x *Procedure) String() string {
 func (*Procedure) ProtoMessage() {}
 
 func (x *Procedure) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[12]
+	mi := &file_lake_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -886,7 +942,7 @@ func (x *Procedure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Procedure.ProtoReflect.Descriptor instead.
 func (*Procedure) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{12}
+	return file_lake_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Procedure) GetKind() string {
@@ -978,7 +1034,7 @@ type ListProceduresRequest struct {
 
 func (x *ListProceduresRequest) Reset() {
 	*x = ListProceduresRequest{}
-	mi := &file_lake_proto_msgTypes[13]
+	mi := &file_lake_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -990,7 +1046,7 @@ func (x *ListProceduresRequest) String() string {
 func (*ListProceduresRequest) ProtoMessage() {}
 
 func (x *ListProceduresRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[13]
+	mi := &file_lake_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1003,7 +1059,7 @@ func (x *ListProceduresRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListProceduresRequest.ProtoReflect.Descriptor instead.
 func (*ListProceduresRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{13}
+	return file_lake_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListProceduresRequest) GetKind() string {
@@ -1037,7 +1093,7 @@ type ListProceduresResponse struct {
 
 func (x *ListProceduresResponse) Reset() {
 	*x = ListProceduresResponse{}
-	mi := &file_lake_proto_msgTypes[14]
+	mi := &file_lake_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1049,7 +1105,7 @@ func (x *ListProceduresResponse) String() string {
 func (*ListProceduresResponse) ProtoMessage() {}
 
 func (x *ListProceduresResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[14]
+	mi := &file_lake_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1062,7 +1118,7 @@ func (x *ListProceduresResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListProceduresResponse.ProtoReflect.Descriptor instead.
 func (*ListProceduresResponse) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{14}
+	return file_lake_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListProceduresResponse) GetProcedures() []*Procedure {
@@ -1089,7 +1145,7 @@ type GetProcedureRequest struct {
 
 func (x *GetProcedureRequest) Reset() {
 	*x = GetProcedureRequest{}
-	mi := &file_lake_proto_msgTypes[15]
+	mi := &file_lake_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1101,7 +1157,7 @@ func (x *GetProcedureRequest) String() string {
 func (*GetProcedureRequest) ProtoMessage() {}
 
 func (x *GetProcedureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[15]
+	mi := &file_lake_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1114,7 +1170,7 @@ func (x *GetProcedureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetProcedureRequest.ProtoReflect.Descriptor instead.
 func (*GetProcedureRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{15}
+	return file_lake_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GetProcedureRequest) GetKind() string {
@@ -1146,7 +1202,7 @@ type AppendCommand struct {
 
 func (x *AppendCommand) Reset() {
 	*x = AppendCommand{}
-	mi := &file_lake_proto_msgTypes[16]
+	mi := &file_lake_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1158,7 +1214,7 @@ func (x *AppendCommand) String() string {
 func (*AppendCommand) ProtoMessage() {}
 
 func (x *AppendCommand) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[16]
+	mi := &file_lake_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1171,7 +1227,7 @@ func (x *AppendCommand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendCommand.ProtoReflect.Descriptor instead.
 func (*AppendCommand) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{16}
+	return file_lake_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *AppendCommand) GetName() *TableName {
@@ -1209,7 +1265,7 @@ type AppendResult struct {
 
 func (x *AppendResult) Reset() {
 	*x = AppendResult{}
-	mi := &file_lake_proto_msgTypes[17]
+	mi := &file_lake_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1221,7 +1277,7 @@ func (x *AppendResult) String() string {
 func (*AppendResult) ProtoMessage() {}
 
 func (x *AppendResult) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[17]
+	mi := &file_lake_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1234,7 +1290,7 @@ func (x *AppendResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendResult.ProtoReflect.Descriptor instead.
 func (*AppendResult) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{17}
+	return file_lake_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *AppendResult) GetVersion() uint64 {
@@ -1317,7 +1373,10 @@ const file_lake_proto_rawDesc = "" +
 	"\vpurge_after\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"purgeAfter\x12\x15\n" +
 	"\x06ui_url\x18\x04 \x01(\tR\x05uiUrl\x12\x17\n" +
-	"\adry_run\x18\x05 \x01(\bR\x06dryRun\"C\n" +
+	"\adry_run\x18\x05 \x01(\bR\x06dryRun\"^\n" +
+	"\x12UndropTableRequest\x12&\n" +
+	"\x04name\x18\x01 \x01(\v2\x12.lake.v1.TableNameR\x04name\x12 \n" +
+	"\vincarnation\x18\x02 \x01(\tR\vincarnation\"C\n" +
 	"\x16CatalogSnapshotRequest\x12)\n" +
 	"\x10known_generation\x18\x01 \x01(\tR\x0fknownGeneration\"\x84\x01\n" +
 	"\x17CatalogSnapshotResponse\x12\x1e\n" +
@@ -1375,13 +1434,14 @@ const file_lake_proto_rawDesc = "" +
 	"\x16PROCEDURE_STATE_PAUSED\x10\x03\x12\x1d\n" +
 	"\x19PROCEDURE_STATE_COMPLETED\x10\x04\x12\x1a\n" +
 	"\x16PROCEDURE_STATE_FAILED\x10\x05\x12\x1d\n" +
-	"\x19PROCEDURE_STATE_CANCELLED\x10\x062\xde\x02\n" +
+	"\x19PROCEDURE_STATE_CANCELLED\x10\x062\x9a\x03\n" +
 	"\aCatalog\x12:\n" +
 	"\vCreateTable\x12\x1b.lake.v1.CreateTableRequest\x1a\x0e.lake.v1.Table\x124\n" +
 	"\bGetTable\x12\x18.lake.v1.GetTableRequest\x1a\x0e.lake.v1.Table\x12E\n" +
 	"\n" +
 	"ListTables\x12\x1a.lake.v1.ListTablesRequest\x1a\x1b.lake.v1.ListTablesResponse\x12B\n" +
-	"\tDropTable\x12\x19.lake.v1.DropTableRequest\x1a\x1a.lake.v1.DropTableResponse\x12V\n" +
+	"\tDropTable\x12\x19.lake.v1.DropTableRequest\x1a\x1a.lake.v1.DropTableResponse\x12:\n" +
+	"\vUndropTable\x12\x1b.lake.v1.UndropTableRequest\x1a\x0e.lake.v1.Table\x12V\n" +
 	"\x0fCatalogSnapshot\x12\x1f.lake.v1.CatalogSnapshotRequest\x1a .lake.v1.CatalogSnapshotResponse0\x012\xa1\x01\n" +
 	"\n" +
 	"Procedures\x12Q\n" +
@@ -1401,7 +1461,7 @@ func file_lake_proto_rawDescGZIP() []byte {
 }
 
 var file_lake_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_lake_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_lake_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_lake_proto_goTypes = []any{
 	(ProcedureState)(0),             // 0: lake.v1.ProcedureState
 	(*TableName)(nil),               // 1: lake.v1.TableName
@@ -1414,57 +1474,61 @@ var file_lake_proto_goTypes = []any{
 	(*ListTablesResponse)(nil),      // 8: lake.v1.ListTablesResponse
 	(*DropTableRequest)(nil),        // 9: lake.v1.DropTableRequest
 	(*DropTableResponse)(nil),       // 10: lake.v1.DropTableResponse
-	(*CatalogSnapshotRequest)(nil),  // 11: lake.v1.CatalogSnapshotRequest
-	(*CatalogSnapshotResponse)(nil), // 12: lake.v1.CatalogSnapshotResponse
-	(*Procedure)(nil),               // 13: lake.v1.Procedure
-	(*ListProceduresRequest)(nil),   // 14: lake.v1.ListProceduresRequest
-	(*ListProceduresResponse)(nil),  // 15: lake.v1.ListProceduresResponse
-	(*GetProcedureRequest)(nil),     // 16: lake.v1.GetProcedureRequest
-	(*AppendCommand)(nil),           // 17: lake.v1.AppendCommand
-	(*AppendResult)(nil),            // 18: lake.v1.AppendResult
-	nil,                             // 19: lake.v1.Procedure.CountersEntry
-	(*timestamppb.Timestamp)(nil),   // 20: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),     // 21: google.protobuf.Duration
+	(*UndropTableRequest)(nil),      // 11: lake.v1.UndropTableRequest
+	(*CatalogSnapshotRequest)(nil),  // 12: lake.v1.CatalogSnapshotRequest
+	(*CatalogSnapshotResponse)(nil), // 13: lake.v1.CatalogSnapshotResponse
+	(*Procedure)(nil),               // 14: lake.v1.Procedure
+	(*ListProceduresRequest)(nil),   // 15: lake.v1.ListProceduresRequest
+	(*ListProceduresResponse)(nil),  // 16: lake.v1.ListProceduresResponse
+	(*GetProcedureRequest)(nil),     // 17: lake.v1.GetProcedureRequest
+	(*AppendCommand)(nil),           // 18: lake.v1.AppendCommand
+	(*AppendResult)(nil),            // 19: lake.v1.AppendResult
+	nil,                             // 20: lake.v1.Procedure.CountersEntry
+	(*timestamppb.Timestamp)(nil),   // 21: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),     // 22: google.protobuf.Duration
 }
 var file_lake_proto_depIdxs = []int32{
 	2,  // 0: lake.v1.Snapshot.manifest:type_name -> lake.v1.Manifest
 	1,  // 1: lake.v1.Table.name:type_name -> lake.v1.TableName
 	3,  // 2: lake.v1.Table.snapshot:type_name -> lake.v1.Snapshot
-	20, // 3: lake.v1.Table.created_at:type_name -> google.protobuf.Timestamp
-	20, // 4: lake.v1.Table.updated_at:type_name -> google.protobuf.Timestamp
+	21, // 3: lake.v1.Table.created_at:type_name -> google.protobuf.Timestamp
+	21, // 4: lake.v1.Table.updated_at:type_name -> google.protobuf.Timestamp
 	1,  // 5: lake.v1.CreateTableRequest.name:type_name -> lake.v1.TableName
 	1,  // 6: lake.v1.GetTableRequest.name:type_name -> lake.v1.TableName
 	4,  // 7: lake.v1.ListTablesResponse.tables:type_name -> lake.v1.Table
 	1,  // 8: lake.v1.DropTableRequest.name:type_name -> lake.v1.TableName
-	21, // 9: lake.v1.DropTableRequest.undrop_window:type_name -> google.protobuf.Duration
+	22, // 9: lake.v1.DropTableRequest.undrop_window:type_name -> google.protobuf.Duration
 	4,  // 10: lake.v1.DropTableResponse.dropped:type_name -> lake.v1.Table
-	20, // 11: lake.v1.DropTableResponse.purge_after:type_name -> google.protobuf.Timestamp
-	4,  // 12: lake.v1.CatalogSnapshotResponse.tables:type_name -> lake.v1.Table
-	0,  // 13: lake.v1.Procedure.state:type_name -> lake.v1.ProcedureState
-	19, // 14: lake.v1.Procedure.counters:type_name -> lake.v1.Procedure.CountersEntry
-	20, // 15: lake.v1.Procedure.created_at:type_name -> google.protobuf.Timestamp
-	20, // 16: lake.v1.Procedure.updated_at:type_name -> google.protobuf.Timestamp
-	13, // 17: lake.v1.ListProceduresResponse.procedures:type_name -> lake.v1.Procedure
-	1,  // 18: lake.v1.AppendCommand.name:type_name -> lake.v1.TableName
-	5,  // 19: lake.v1.Catalog.CreateTable:input_type -> lake.v1.CreateTableRequest
-	6,  // 20: lake.v1.Catalog.GetTable:input_type -> lake.v1.GetTableRequest
-	7,  // 21: lake.v1.Catalog.ListTables:input_type -> lake.v1.ListTablesRequest
-	9,  // 22: lake.v1.Catalog.DropTable:input_type -> lake.v1.DropTableRequest
-	11, // 23: lake.v1.Catalog.CatalogSnapshot:input_type -> lake.v1.CatalogSnapshotRequest
-	14, // 24: lake.v1.Procedures.ListProcedures:input_type -> lake.v1.ListProceduresRequest
-	16, // 25: lake.v1.Procedures.GetProcedure:input_type -> lake.v1.GetProcedureRequest
-	4,  // 26: lake.v1.Catalog.CreateTable:output_type -> lake.v1.Table
-	4,  // 27: lake.v1.Catalog.GetTable:output_type -> lake.v1.Table
-	8,  // 28: lake.v1.Catalog.ListTables:output_type -> lake.v1.ListTablesResponse
-	10, // 29: lake.v1.Catalog.DropTable:output_type -> lake.v1.DropTableResponse
-	12, // 30: lake.v1.Catalog.CatalogSnapshot:output_type -> lake.v1.CatalogSnapshotResponse
-	15, // 31: lake.v1.Procedures.ListProcedures:output_type -> lake.v1.ListProceduresResponse
-	13, // 32: lake.v1.Procedures.GetProcedure:output_type -> lake.v1.Procedure
-	26, // [26:33] is the sub-list for method output_type
-	19, // [19:26] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	21, // 11: lake.v1.DropTableResponse.purge_after:type_name -> google.protobuf.Timestamp
+	1,  // 12: lake.v1.UndropTableRequest.name:type_name -> lake.v1.TableName
+	4,  // 13: lake.v1.CatalogSnapshotResponse.tables:type_name -> lake.v1.Table
+	0,  // 14: lake.v1.Procedure.state:type_name -> lake.v1.ProcedureState
+	20, // 15: lake.v1.Procedure.counters:type_name -> lake.v1.Procedure.CountersEntry
+	21, // 16: lake.v1.Procedure.created_at:type_name -> google.protobuf.Timestamp
+	21, // 17: lake.v1.Procedure.updated_at:type_name -> google.protobuf.Timestamp
+	14, // 18: lake.v1.ListProceduresResponse.procedures:type_name -> lake.v1.Procedure
+	1,  // 19: lake.v1.AppendCommand.name:type_name -> lake.v1.TableName
+	5,  // 20: lake.v1.Catalog.CreateTable:input_type -> lake.v1.CreateTableRequest
+	6,  // 21: lake.v1.Catalog.GetTable:input_type -> lake.v1.GetTableRequest
+	7,  // 22: lake.v1.Catalog.ListTables:input_type -> lake.v1.ListTablesRequest
+	9,  // 23: lake.v1.Catalog.DropTable:input_type -> lake.v1.DropTableRequest
+	11, // 24: lake.v1.Catalog.UndropTable:input_type -> lake.v1.UndropTableRequest
+	12, // 25: lake.v1.Catalog.CatalogSnapshot:input_type -> lake.v1.CatalogSnapshotRequest
+	15, // 26: lake.v1.Procedures.ListProcedures:input_type -> lake.v1.ListProceduresRequest
+	17, // 27: lake.v1.Procedures.GetProcedure:input_type -> lake.v1.GetProcedureRequest
+	4,  // 28: lake.v1.Catalog.CreateTable:output_type -> lake.v1.Table
+	4,  // 29: lake.v1.Catalog.GetTable:output_type -> lake.v1.Table
+	8,  // 30: lake.v1.Catalog.ListTables:output_type -> lake.v1.ListTablesResponse
+	10, // 31: lake.v1.Catalog.DropTable:output_type -> lake.v1.DropTableResponse
+	4,  // 32: lake.v1.Catalog.UndropTable:output_type -> lake.v1.Table
+	13, // 33: lake.v1.Catalog.CatalogSnapshot:output_type -> lake.v1.CatalogSnapshotResponse
+	16, // 34: lake.v1.Procedures.ListProcedures:output_type -> lake.v1.ListProceduresResponse
+	14, // 35: lake.v1.Procedures.GetProcedure:output_type -> lake.v1.Procedure
+	28, // [28:36] is the sub-list for method output_type
+	20, // [20:28] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_lake_proto_init() }
@@ -1478,7 +1542,7 @@ func file_lake_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lake_proto_rawDesc), len(file_lake_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   19,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

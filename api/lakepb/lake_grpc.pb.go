@@ -28,6 +28,7 @@ const (
 	Catalog_GetTable_FullMethodName        = "/lake.v1.Catalog/GetTable"
 	Catalog_ListTables_FullMethodName      = "/lake.v1.Catalog/ListTables"
 	Catalog_DropTable_FullMethodName       = "/lake.v1.Catalog/DropTable"
+	Catalog_UndropTable_FullMethodName     = "/lake.v1.Catalog/UndropTable"
 	Catalog_CatalogSnapshot_FullMethodName = "/lake.v1.Catalog/CatalogSnapshot"
 )
 
@@ -50,6 +51,13 @@ type CatalogClient interface {
 	// DropTable removes the name at once and starts the durable procedure that
 	// deletes the table's objects. It is idempotent per incarnation.
 	DropTable(ctx context.Context, in *DropTableRequest, opts ...grpc.CallOption) (*DropTableResponse, error)
+	// UndropTable takes a drop back while nothing has been deleted: the same
+	// incarnation carries the name again, with its version and rows.
+	// FAILED_PRECONDITION when deletion has begun, or when several dropped
+	// incarnations had the name and the request does not choose; ALREADY_EXISTS
+	// when another table carries the name; NOT_FOUND when there is no drop of it.
+	// It is idempotent per incarnation.
+	UndropTable(ctx context.Context, in *UndropTableRequest, opts ...grpc.CallOption) (*Table, error)
 	// CatalogSnapshot streams the whole directory, or says that it did not
 	// change since known_generation.
 	CatalogSnapshot(ctx context.Context, in *CatalogSnapshotRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CatalogSnapshotResponse], error)
@@ -103,6 +111,16 @@ func (c *catalogClient) DropTable(ctx context.Context, in *DropTableRequest, opt
 	return out, nil
 }
 
+func (c *catalogClient) UndropTable(ctx context.Context, in *UndropTableRequest, opts ...grpc.CallOption) (*Table, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Table)
+	err := c.cc.Invoke(ctx, Catalog_UndropTable_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *catalogClient) CatalogSnapshot(ctx context.Context, in *CatalogSnapshotRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CatalogSnapshotResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &Catalog_ServiceDesc.Streams[0], Catalog_CatalogSnapshot_FullMethodName, cOpts...)
@@ -141,6 +159,13 @@ type CatalogServer interface {
 	// DropTable removes the name at once and starts the durable procedure that
 	// deletes the table's objects. It is idempotent per incarnation.
 	DropTable(context.Context, *DropTableRequest) (*DropTableResponse, error)
+	// UndropTable takes a drop back while nothing has been deleted: the same
+	// incarnation carries the name again, with its version and rows.
+	// FAILED_PRECONDITION when deletion has begun, or when several dropped
+	// incarnations had the name and the request does not choose; ALREADY_EXISTS
+	// when another table carries the name; NOT_FOUND when there is no drop of it.
+	// It is idempotent per incarnation.
+	UndropTable(context.Context, *UndropTableRequest) (*Table, error)
 	// CatalogSnapshot streams the whole directory, or says that it did not
 	// change since known_generation.
 	CatalogSnapshot(*CatalogSnapshotRequest, grpc.ServerStreamingServer[CatalogSnapshotResponse]) error
@@ -165,6 +190,9 @@ func (UnimplementedCatalogServer) ListTables(context.Context, *ListTablesRequest
 }
 func (UnimplementedCatalogServer) DropTable(context.Context, *DropTableRequest) (*DropTableResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DropTable not implemented")
+}
+func (UnimplementedCatalogServer) UndropTable(context.Context, *UndropTableRequest) (*Table, error) {
+	return nil, status.Error(codes.Unimplemented, "method UndropTable not implemented")
 }
 func (UnimplementedCatalogServer) CatalogSnapshot(*CatalogSnapshotRequest, grpc.ServerStreamingServer[CatalogSnapshotResponse]) error {
 	return status.Error(codes.Unimplemented, "method CatalogSnapshot not implemented")
@@ -262,6 +290,24 @@ func _Catalog_DropTable_Handler(srv interface{}, ctx context.Context, dec func(i
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Catalog_UndropTable_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UndropTableRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CatalogServer).UndropTable(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Catalog_UndropTable_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CatalogServer).UndropTable(ctx, req.(*UndropTableRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Catalog_CatalogSnapshot_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(CatalogSnapshotRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -295,6 +341,10 @@ var Catalog_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "DropTable",
 			Handler:    _Catalog_DropTable_Handler,
+		},
+		{
+			MethodName: "UndropTable",
+			Handler:    _Catalog_UndropTable_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

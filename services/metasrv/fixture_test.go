@@ -37,6 +37,7 @@ import (
 	"github.com/lakeplane/lake/metastore/memory"
 	"github.com/lakeplane/lake/services/access"
 	"github.com/lakeplane/lake/services/metasrv"
+	"github.com/lakeplane/lake/workflows"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -137,11 +138,12 @@ func (d *disturbed) Publish(ctx context.Context, s lake.Snapshot) error {
 	return err
 }
 
-// starter records what was started.
+// starter records what was started and what was told to look again.
 type starter struct {
-	mu      sync.Mutex
-	started []string
-	fail    error
+	mu        sync.Mutex
+	started   []string
+	rechecked []string
+	fail      error
 }
 
 func (s *starter) Start(_ context.Context, kind, id string) error {
@@ -149,6 +151,19 @@ func (s *starter) Start(_ context.Context, kind, id string) error {
 	defer s.mu.Unlock()
 	s.started = append(s.started, kind+"/"+id)
 	return s.fail
+}
+
+func (s *starter) Recheck(_ context.Context, ref workflows.Ref) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rechecked = append(s.rechecked, ref.String())
+	return s.fail
+}
+
+func (s *starter) told() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string{}, s.rechecked...)
 }
 
 func (s *starter) UIURL(id string) string { return "http://ui/" + id }

@@ -14,13 +14,18 @@ import (
 	"github.com/lakeplane/lake/engine"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/metastore"
+	"github.com/lakeplane/lake/workflows"
 )
 
-// Starter begins the workflow of a recorded procedure. A failure costs only
-// time: a sweep starts what is missing.
+// Starter begins the workflow of a recorded procedure and wakes one that waits.
+// A failure costs only time: a sweep does what is missing.
 type Starter interface {
-	// Start begins the procedure of a kind and id unless it runs already.
+	// Start begins the procedure of a kind and id. One that runs already looks
+	// at its record again.
 	Start(ctx context.Context, kind, id string) error
+	// Recheck makes a procedure that waits look at its record again;
+	// lake.NotFound when its workflow is not open.
+	Recheck(ctx context.Context, ref workflows.Ref) error
 	// UIURL is where people watch the workflow, or empty.
 	UIURL(workflowID string) string
 }
@@ -28,8 +33,9 @@ type Starter interface {
 // noStarter leaves every procedure to the sweep.
 type noStarter struct{}
 
-func (noStarter) Start(context.Context, string, string) error { return nil }
-func (noStarter) UIURL(string) string                         { return "" }
+func (noStarter) Start(context.Context, string, string) error  { return nil }
+func (noStarter) Recheck(context.Context, workflows.Ref) error { return nil }
+func (noStarter) UIURL(string) string                          { return "" }
 
 // Options say what a [Server] works with. Fields without a default are
 // required.

@@ -147,6 +147,11 @@ func (a *authority) DropTable(ctx context.Context, req *lakepb.DropTableRequest)
 	return &lakepb.DropTableResponse{ProcedureId: "p", Dropped: t}, nil
 }
 
+func (a *authority) UndropTable(ctx context.Context, req *lakepb.UndropTableRequest) (*lakepb.Table, error) {
+	a.enter(ctx, "UndropTable")
+	return nil, lake.Errorf(lake.NotFound, "no drop of table %s is in progress", nameOf(req.GetName()))
+}
+
 func (a *authority) ListTables(ctx context.Context, _ *lakepb.ListTablesRequest) (*lakepb.ListTablesResponse, error) {
 	a.enter(ctx, "ListTables")
 	a.mu.Lock()

@@ -74,6 +74,16 @@ func (c *catalogForwarder) DropTable(ctx context.Context, req *lakepb.DropTableR
 	return c.server.catalog.DropTable(ctx, req)
 }
 
+// UndropTable implements lakepb.CatalogServer.
+func (c *catalogForwarder) UndropTable(ctx context.Context, req *lakepb.UndropTableRequest) (*lakepb.Table, error) {
+	ctx, err := onBehalf(ctx, req.GetName())
+	if err != nil {
+		return nil, err
+	}
+	defer c.server.names.Evict(tableName(req.GetName()))
+	return c.server.catalog.UndropTable(ctx, req)
+}
+
 // ListTables implements lakepb.CatalogServer.
 func (c *catalogForwarder) ListTables(ctx context.Context, req *lakepb.ListTablesRequest) (*lakepb.ListTablesResponse, error) {
 	p, err := caller(ctx)

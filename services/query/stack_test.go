@@ -38,6 +38,8 @@ import (
 type stack struct {
 	addr    string
 	objects *local.Store
+	meta    *grpc.ClientConn
+	engine  *lanceengine.Engine
 }
 
 func background(t testing.TB, run func(context.Context) error) {
@@ -68,7 +70,16 @@ func newStack(t testing.TB) *stack {
 	conn, err := grpc.NewClient(metaLis.Addr().String(), dialInsecure("")...)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
-	q, err := query.New(query.Options{Authority: conn, Storage: eng, SQL: sharedSQL, Gate: gate.New(sharedSQL, gate.DefaultLimits()), Log: quiet})
+	s := &stack{objects: objects, meta: conn, engine: eng}
+	s.addr = s.replica(t)
+	return s
+}
+
+// replica adds a query replica and returns its address.
+func (s *stack) replica(t testing.TB) string {
+	q, err := query.New(query.Options{
+		Authority: s.meta, Storage: s.engine, SQL: sharedSQL, Gate: gate.New(sharedSQL, gate.DefaultLimits()), Log: slog.New(slog.DiscardHandler),
+	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, q.Close()) })
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
@@ -77,7 +88,7 @@ func newStack(t testing.TB) *stack {
 		return q.Serve(ctx, lis, query.ListenOptions{Auth: access.Development()}, time.Second)
 	})
 	require.Eventually(t, q.Ready, 10*time.Second, time.Millisecond)
-	return &stack{addr: lis.Addr().String(), objects: objects}
+	return lis.Addr().String()
 }
 
 func (s *stack) client(t testing.TB) *flightsql.Client {
@@ -145,6 +156,39 @@ func TestTheWholeStackThroughOneAddress(t *testing.T) {
 	pinned, err := fetch(t, t.Context(), c, info)
 	require.NoError(t, err, "the dropped table's objects are there until they are purged")
 	require.Equal(t, "{\"n\":6}\n", pinned.json(t))
+}
+
+// A table that comes back is read at once, also by a replica that has seen the
+// table, its drop and nothing of the undrop.
+func TestUndropIsSeenAtOnceByEveryReplica(t *testing.T) {
+	here := newStack(t)
+	there := &stack{addr: here.replica(t)}
+	c, other := here.client(t), there.client(t)
+	tables := here.catalog(t)
+	there.catalog(t) // is ready
+	name := create(t, tables, "lab.back", simple)
+	_, err := appendRows(t, c, name, rows(t, simple, `[{"id":1},{"id":2}]`), false)
+	require.NoError(t, err)
+	before, err := tables.GetTable(t.Context(), &lakepb.GetTableRequest{Name: &lakepb.TableName{Namespace: "lab", Name: "back"}})
+	require.NoError(t, err)
+	const sum = "SELECT sum(id)::BIGINT AS s FROM lab.back"
+	for range 3 {
+		for _, c := range []*flightsql.Client{c, other} {
+			require.Equal(t, "{\"s\":3}\n", mustRun(t, c, sum).json(t))
+			require.Len(t, column(mustRun(t, c, "SHOW TABLES"), 0), 1)
+		}
+		dropped, err := tables.DropTable(t.Context(), &lakepb.DropTableRequest{Name: before.GetName()})
+		require.NoError(t, err)
+		for _, c := range []*flightsql.Client{c, other} {
+			require.Eventually(t, func() bool { _, err := run(t, c, sum); return status.Code(err) == codes.NotFound }, 5*time.Second, 10*time.Millisecond)
+		}
+		back, err := tables.UndropTable(t.Context(), &lakepb.UndropTableRequest{Name: before.GetName(), Incarnation: dropped.GetDropped().GetSnapshot().GetIncarnation()})
+		require.NoError(t, err)
+		require.Equal(t, before.String(), back.String())
+	}
+	for _, c := range []*flightsql.Client{other, c} {
+		require.Equal(t, "{\"s\":3}\n", mustRun(t, c, sum).json(t))
+	}
 }
 
 func TestBulkIngestionThroughTheRealAuthority(t *testing.T) {

@@ -165,7 +165,13 @@ func TestControlCallsAreForwardedForTheCaller(t *testing.T) {
 		require.Equal(t, codes.NotFound, status.Code(err), what)
 		_, err = bob.DropTable(t.Context(), &lakepb.DropTableRequest{Name: name})
 		require.Equal(t, codes.NotFound, status.Code(err), what)
+		_, err = bob.UndropTable(t.Context(), &lakepb.UndropTableRequest{Name: name})
+		require.Equal(t, codes.NotFound, status.Code(err), what)
+		require.Empty(t, l.authority.lastCaller("UndropTable").Name, "the authority is not asked for hidden names")
 	}
+	_, err = bob.UndropTable(t.Context(), &lakepb.UndropTableRequest{Name: &lakepb.TableName{Namespace: "lab", Name: "none"}})
+	require.Equal(t, codes.NotFound, status.Code(err))
+	require.Equal(t, "bob", l.authority.lastCaller("UndropTable").Name)
 	_, err = bob.CreateTable(t.Context(), &lakepb.CreateTableRequest{Name: &lakepb.TableName{Namespace: "lab", Name: "a b"}})
 	require.Equal(t, codes.InvalidArgument, status.Code(err))
 	page, err := bob.ListTables(t.Context(), &lakepb.ListTablesRequest{})
