@@ -141,6 +141,36 @@ func TestTablesAreMadeFoundListedAndDropped(t *testing.T) {
 	require.Equal(t, sdk.Completed, p.State)
 }
 
+func TestADropIsTakenBack(t *testing.T) {
+	s, c := withTable(t)
+	_, err := c.Append(t.Context(), episodes, rows(4, "a"))
+	require.NoError(t, err)
+	before, err := c.Table(t.Context(), episodes)
+	require.NoError(t, err)
+	window := time.Hour
+	for _, opts := range []sdk.UndropOptions{{}, {Incarnation: before.Snapshot.Incarnation}} {
+		dropped, err := c.DropTable(t.Context(), episodes, sdk.DropOptions{UndropWindow: &window})
+		require.NoError(t, err)
+		require.WithinDuration(t, time.Now().Add(window), dropped.PurgeAfter, time.Minute)
+		_, err = c.UndropTable(t.Context(), episodes, sdk.UndropOptions{Incarnation: lake.NewID()})
+		require.True(t, lake.Is(err, lake.NotFound), "the choice is sent: %v", err)
+		back, err := c.UndropTable(t.Context(), episodes, opts)
+		require.NoError(t, err)
+		require.Equal(t, before, back)
+		require.Equal(t, int64(4), s.Rows(episodes))
+		p, err := c.Procedure(t.Context(), dropped.Procedure)
+		require.NoError(t, err)
+		require.Equal(t, sdk.Cancelled, p.State)
+	}
+	for want, err := range map[lake.Kind]error{
+		lake.AlreadyExists: second(c.UndropTable(t.Context(), episodes, sdk.UndropOptions{})),
+		lake.NotFound:      second(c.UndropTable(t.Context(), lake.TableName{Namespace: "robots", Name: "missing"}, sdk.UndropOptions{})),
+		lake.Invalid:       second(c.UndropTable(t.Context(), lake.TableName{Namespace: "robots", Name: "a/b"}, sdk.UndropOptions{})),
+	} {
+		require.Equal(t, want, lake.KindOf(err), "%v", err)
+	}
+}
+
 func TestCatalogErrorsAreTyped(t *testing.T) {
 	_, c := withTable(t)
 	_, err := c.CreateTable(t.Context(), episodes, schema)

@@ -101,7 +101,8 @@ type Drop struct {
 	Table Table
 	// Procedure deletes the table's objects; its kind is "drop-table".
 	Procedure ProcedureID
-	// PurgeAfter is when deletion may start.
+	// PurgeAfter is when deletion may start. Until then [Client.UndropTable]
+	// takes the drop back.
 	PurgeAfter time.Time
 	// UIURL is the procedure's page in the Temporal UI, if there is one.
 	UIURL  string
@@ -130,6 +131,31 @@ func (c *Client) DropTable(ctx context.Context, name lake.TableName, opts DropOp
 		Table: t, Procedure: ProcedureID{Kind: dropKind, ID: resp.GetProcedureId()},
 		PurgeAfter: resp.GetPurgeAfter().AsTime(), UIURL: resp.GetUiUrl(), DryRun: resp.GetDryRun(),
 	}, nil
+}
+
+// UndropOptions narrows [Client.UndropTable].
+type UndropOptions struct {
+	// Incarnation chooses among several dropped tables that had the name.
+	Incarnation lake.Incarnation
+}
+
+// UndropTable takes a drop back while nothing has been deleted: the same
+// incarnation carries the name again, with its version and its rows. It fails
+// with lake.NotFound when no drop of the name is in progress, with
+// lake.AlreadyExists when another table carries the name, and with
+// lake.Precondition when deletion has begun or when several dropped tables had
+// the name and none was chosen; the error lists them. It is idempotent for an
+// incarnation.
+func (c *Client) UndropTable(ctx context.Context, name lake.TableName, opts UndropOptions) (Table, error) {
+	if err := name.Validate(); err != nil {
+		return Table{}, err
+	}
+	req := &lakepb.UndropTableRequest{Name: nameToProto(name)}
+	if !opts.Incarnation.IsZero() {
+		req.Incarnation = opts.Incarnation.String()
+	}
+	t, err := c.catalog.UndropTable(ctx, req)
+	return tableResult("undrop table", name, t, err)
 }
 
 func nameToProto(n lake.TableName) *lakepb.TableName {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -123,6 +124,10 @@ func TestBadInputGivesOneErrorAndLeavesNothing(t *testing.T) {
 		"syntax":              {1, "syntax error", []string{"sql", "SELEC 1"}},
 		"describe":            {1, "bad.missing", []string{"table", "describe", "bad.missing"}},
 		"drop":                {1, "bad.missing", []string{"table", "drop", "bad.missing", "--yes"}},
+		"undrop":              {1, "no drop of table bad.missing", []string{"table", "undrop", "bad.missing"}},
+		"undrop live":         {1, "a table carries the name", []string{"table", "undrop", "bad.t"}},
+		"undrop incarnation":  {2, "UUID", []string{"table", "undrop", "bad.t", "--incarnation", "x"}},
+		"undrop nothing":      {2, "lake table undrop NAMESPACE.TABLE", []string{"table", "undrop"}},
 		"drop unasked":        {2, "--yes", []string{"table", "drop", "bad.t"}},
 		"not parquet":         {1, "file t.parquet: not a Parquet", []string{"ingest", "bad.x", put(t, "t.parquet", "text")}},
 		"truncated parquet":   {1, "file cut.parquet: not a whole Parquet file", []string{"ingest", "bad.x", put(t, "cut.parquet", string(whole[:len(whole)/2]))}},
@@ -173,6 +178,35 @@ func TestDropWaitsForAWorkerWithoutTemporal(t *testing.T) {
 	fails(t, 1, "gone.t", "table", "describe", "gone.t")
 	require.Contains(t, must(t, "procedure", "show", id), "pending")
 	require.Contains(t, must(t, "procedure", "list", "--kind", "drop-table", "--format", "json"), `"state":"pending"`)
+}
+
+func TestDropSaysHowToUndoItAndUndropDoes(t *testing.T) {
+	must(t, "table", "create", "back.t", "--column", "a:i8")
+	must(t, "ingest", "back.t", put(t, "a.csv", "a\n1\n2\n"))
+	before := must(t, "table", "describe", "back.t")
+	const sum = "SELECT sum(a)::BIGINT AS s FROM back.t"
+	require.Equal(t, "s\n3\n", must(t, "sql", sum, "--format", "csv"))
+
+	r := lakeRun(t, "table", "drop", "back.t", "--dry-run", "--undrop-window", "1h")
+	require.Contains(t, r.stderr, "it could be undone until ")
+	r = lakeRun(t, "table", "drop", "back.t", "--yes", "--undrop-window", "1h", "--format", "csv")
+	require.Zero(t, r.code, r.stderr)
+	said := regexp.MustCompile(`^it can be undone until (\S+) \(\S+\): lake (table undrop back\.t --incarnation \S+)\n$`).FindStringSubmatch(r.stderr)
+	require.NotNil(t, said, r.stderr)
+	require.Contains(t, r.stdout, ","+said[1]+",", "the row has the time, too")
+	fails(t, 1, "back.t", "sql", sum)
+
+	require.Regexp(t, `^table,version,incarnation\nback\.t,2,[-0-9a-f]{36}\n$`, must(t, append(strings.Fields(said[2]), "--format", "csv")...))
+	require.Equal(t, "s\n3\n", must(t, "sql", sum, "--format", "csv"), "at once")
+	require.Equal(t, before, must(t, "table", "describe", "back.t"))
+	require.Contains(t, must(t, "procedure", "list", "--format", "csv"), "cancelled")
+
+	r = lakeRun(t, "table", "drop", "back.t", "--yes", "--undrop-window", "0")
+	require.Zero(t, r.code, r.stderr)
+	require.Empty(t, r.stderr, "nothing can be promised")
+	must(t, "table", "create", "back.t", "--column", "b:i8")
+	must(t, "table", "drop", "back.t", "--yes", "--undrop-window", "1h")
+	fails(t, 1, "2 dropped tables had the name, choose an incarnation", "table", "undrop", "back.t")
 }
 
 func TestWatchEndsWithTheProcedure(t *testing.T) {

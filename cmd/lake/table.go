@@ -9,8 +9,8 @@ import (
 )
 
 func (a *app) tableCommand() *cobra.Command {
-	return group("table", "Create, list, describe and drop tables",
-		a.tableCreateCommand(), a.tableListCommand(), a.tableDescribeCommand(), a.tableDropCommand())
+	return group("table", "Create, list, describe, drop and undrop tables",
+		a.tableCreateCommand(), a.tableListCommand(), a.tableDescribeCommand(), a.tableDropCommand(), a.tableUndropCommand())
 }
 
 func timeCell(t time.Time) cell {

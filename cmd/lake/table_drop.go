@@ -31,7 +31,7 @@ func (a *app) tableDropCommand() *cobra.Command {
 		Short: "Drop a table and start the deletion of its objects",
 		Long: "Takes the table out of the catalog at once and starts a durable procedure that\n" +
 			"deletes its objects; it prints the procedure's id, to watch it with\n" +
-			"`lake procedure watch`.",
+			"`lake procedure watch`. Until purge_after, `lake table undrop` takes it back.",
 		Args: arguments(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("undrop-window") {
@@ -81,7 +81,25 @@ func (a *app) drop(cmd *cobra.Command, arg string, f dropFlags) error {
 	if err != nil {
 		return outputError(err)
 	}
-	return out.Close()
+	if err := out.Close(); err != nil {
+		return err
+	}
+	a.sayUndrop(d)
+	return nil
+}
+
+// sayUndrop tells people until when the drop can be taken back, and how.
+func (a *app) sayUndrop(d sdk.Drop) {
+	left := time.Until(d.PurgeAfter).Round(time.Second)
+	if left <= 0 {
+		return
+	}
+	can := "it can"
+	if d.DryRun {
+		can = "it could"
+	}
+	a.note("%s be undone until %s (%s): lake table undrop %s --incarnation %s",
+		can, d.PurgeAfter.UTC().Format(time.RFC3339), left, d.Table.Name, d.Table.Snapshot.Incarnation)
 }
 
 func linkCell(url string) cell { return cell{text: url, null: url == ""} }

@@ -65,6 +65,7 @@ type Server struct {
 
 	mu         sync.Mutex
 	tables     map[lake.TableName]*table
+	dropped    []*table // those of a drop that can be undone
 	answers    map[string]answer
 	faults     []Fault
 	attempts   []Attempt
@@ -176,6 +177,11 @@ func (s *Server) Batches(name lake.TableName) []arrow.RecordBatch {
 func (s *Server) PutProcedure(p *lakepb.Procedure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.putProcedure(p)
+}
+
+// putProcedure is PutProcedure; s.mu is held.
+func (s *Server) putProcedure(p *lakepb.Procedure) {
 	s.procedures = slices.DeleteFunc(s.procedures, func(o *lakepb.Procedure) bool { return o.GetKind() == p.GetKind() && o.GetId() == p.GetId() })
 	s.procedures = append(s.procedures, p)
 }
@@ -258,12 +264,51 @@ func (s *Server) DropTable(_ context.Context, req *lakepb.DropTableRequest) (*la
 		return resp, nil
 	}
 	delete(s.tables, name)
-	now := timestamppb.Now()
-	s.procedures = append(s.procedures, &lakepb.Procedure{
+	p := &lakepb.Procedure{
 		Kind: "drop-table", Id: id, State: lakepb.ProcedureState_PROCEDURE_STATE_COMPLETED, Phase: "done",
-		Counters: map[string]int64{"objects_deleted": 1}, Epoch: 1, CreatedAt: now, UpdatedAt: now, WorkflowId: "drop-table/" + id,
-	})
+		Counters: map[string]int64{"objects_deleted": 1}, Epoch: 1,
+		CreatedAt: timestamppb.Now(), UpdatedAt: timestamppb.Now(), WorkflowId: "drop-table/" + id,
+	}
+	if w := req.GetUndropWindow().AsDuration(); w > 0 {
+		resp.PurgeAfter = timestamppb.New(time.Now().Add(w))
+		p.State, p.Phase, p.Counters = lakepb.ProcedureState_PROCEDURE_STATE_PENDING, "waiting", nil
+		s.dropped = append(s.dropped, t)
+	}
+	s.putProcedure(p)
 	return resp, nil
+}
+
+// UndropTable implements the Catalog service. A drop without a window cannot be
+// undone; one with a window can for ever.
+func (s *Server) UndropTable(_ context.Context, req *lakepb.UndropTableRequest) (*lakepb.Table, error) {
+	name := nameOf(req.GetName())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, taken := s.tables[name]; taken {
+		return nil, grpcerr.ToStatus(lake.Errorf(lake.AlreadyExists, "table %s exists", name))
+	}
+	var found []*table
+	for _, t := range s.dropped {
+		inc := t.proto.GetSnapshot().GetIncarnation()
+		if nameOf(t.proto.GetName()) == name && (req.GetIncarnation() == "" || req.GetIncarnation() == inc) {
+			found = append(found, t)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, grpcerr.ToStatus(lake.Errorf(lake.NotFound, "no drop of table %s is in progress", name))
+	case 1:
+	default:
+		return nil, grpcerr.ToStatus(lake.Errorf(lake.Precondition, "%d dropped tables had the name %s, choose an incarnation", len(found), name))
+	}
+	s.tables[name] = found[0]
+	s.dropped = slices.DeleteFunc(s.dropped, func(t *table) bool { return t == found[0] })
+	id := name.Path() + "/" + found[0].proto.GetSnapshot().GetIncarnation()
+	s.putProcedure(&lakepb.Procedure{
+		Kind: "drop-table", Id: id, State: lakepb.ProcedureState_PROCEDURE_STATE_CANCELLED, Phase: "waiting",
+		CreatedAt: timestamppb.Now(), UpdatedAt: timestamppb.Now(), WorkflowId: "drop-table/" + id,
+	})
+	return found[0].proto, nil
 }
 
 // ListProcedures implements the Procedures service.
