@@ -51,8 +51,9 @@ type Options struct {
 	Lease lease.Options
 	// Budget bounds one activity. Zero fields mean [DefaultBudget].
 	Budget lease.Budget
-	// ListPage is how many objects one listing asks for, and so how much one
-	// commit of the cursor covers. 0 means 1000.
+	// ListPage is how many objects one commit of the cursor covers, rounded up
+	// to whole pages of a listing. A larger page costs fewer syncs of folders,
+	// and a crash repeats more. 0 means [MaxListPage].
 	ListPage int
 	// Parallel is how many objects are deleted at once from a store that cannot
 	// delete a batch. 0 means 16.
@@ -68,6 +69,9 @@ type Options struct {
 	// Log hears the full text of failures; nil means none.
 	Log *slog.Logger
 }
+
+// MaxListPage bounds what a crash repeats and leaves uncounted.
+const MaxListPage = 4 * objstore.MaxPage
 
 // DefaultBudget keeps an activity well inside its timeout, and a drop of two
 // million objects inside a few hundred events.
@@ -87,7 +91,7 @@ func (o Options) withDefaults() Options {
 		o.Budget.Items = DefaultBudget.Items
 	}
 	if o.ListPage == 0 {
-		o.ListPage = objstore.MaxPage
+		o.ListPage = MaxListPage
 	}
 	if o.Parallel == 0 {
 		o.Parallel = 16
@@ -108,8 +112,8 @@ func (o Options) withDefaults() Options {
 func (o Options) Validate() error {
 	o = o.withDefaults()
 	errs := []error{o.Lease.Validate()}
-	if o.ListPage < 1 || o.ListPage > objstore.MaxPage {
-		errs = append(errs, lake.Errorf(lake.Invalid, "drop: listing page %d, want 1..%d", o.ListPage, objstore.MaxPage))
+	if o.ListPage < 1 || o.ListPage > MaxListPage {
+		errs = append(errs, lake.Errorf(lake.Invalid, "drop: listing page %d, want 1..%d", o.ListPage, MaxListPage))
 	}
 	if o.Parallel < 1 || o.Parallel > 256 {
 		errs = append(errs, lake.Errorf(lake.Invalid, "drop: %d deletes at once, want 1..256", o.Parallel))

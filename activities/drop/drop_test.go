@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -58,6 +60,7 @@ func (h *hooked) List(ctx context.Context, prefix, after string, limit int) ([]o
 
 type fixture struct {
 	*droptest.World
+	root       string // of the objects
 	objects    *hooked
 	activities *drop.Activities
 	env        *testsuite.TestActivityEnvironment
@@ -67,10 +70,11 @@ func setup(t *testing.T, opts drop.Options) *fixture {
 	t.Helper()
 	store := memory.New()
 	t.Cleanup(func() { _ = store.Close() })
-	files, err := local.Open(t.TempDir())
+	root := t.TempDir()
+	files, err := local.Open(root)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = files.Close() })
-	f := &fixture{objects: &hooked{Store: files}}
+	f := &fixture{root: root, objects: &hooked{Store: files}}
 	f.World = droptest.New(t, store, f.objects)
 	f.activities = f.build(t, opts)
 	f.env = environment(f.activities)
@@ -370,6 +374,35 @@ func TestFinishWaitsForWritersToGiveUp(t *testing.T) {
 	require.NotEmpty(t, f.Keys(t, "drop/"))
 }
 
+// TestALargePageIsSeveralListings drops more than one listing returns, from a
+// store that deletes batches and one that does not.
+func TestALargePageIsSeveralListings(t *testing.T) {
+	for name, view := range map[string]func(*hooked) objstore.Store{
+		"singles": func(h *hooked) objstore.Store { return h }, "batches": func(h *hooked) objstore.Store { return h.Store },
+	} {
+		t.Run(name, func(t *testing.T) {
+			const objects = objstore.MaxPage + 5
+			f := setup(t, drop.Options{})
+			gone := f.Table(t, table, 1, 0)
+			for i := range objects {
+				path := filepath.Join(f.root, filepath.FromSlash(gone.Snapshot.Location.Prefix()), "data", fmt.Sprintf("%06d", i))
+				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+				require.NoError(t, os.WriteFile(path, []byte("x"), 0o600))
+			}
+			step := f.Drop(t, gone, past())
+			a, err := drop.New(f.Catalog, f.Store, view(f.objects), map[string]drop.Engine{droptest.EngineName: droptest.Engine}, drop.Options{Settle: time.Nanosecond})
+			require.NoError(t, err)
+			f.env = environment(a)
+			f.run(t, workflows.DropBegin, step)
+			out := f.run(t, workflows.DropDeleteObjects, step)
+			require.True(t, out.Done)
+			require.EqualValues(t, objects, out.Counters[workflows.CountObjects])
+			require.EqualValues(t, objects, out.Counters[workflows.CountBytes])
+			require.Zero(t, f.ObjectsLeft(t, step))
+		})
+	}
+}
+
 func TestFailuresAreShownInTheRecord(t *testing.T) {
 	f := setup(t, drop.Options{})
 	step := f.Drop(t, f.Table(t, table, 1, 3), past())
@@ -438,13 +471,22 @@ const commitsOfADrop = 12
 // TestCrashAtEveryCommit loses the worker right before and right after each
 // commit of a drop, then lets the next attempt go on.
 func TestCrashAtEveryCommit(t *testing.T) {
+	t.Run("single deletes", func(t *testing.T) {
+		crashAtEveryCommit(t, func(h *hooked) objstore.Store { return h })
+	})
+	t.Run("batches", func(t *testing.T) {
+		crashAtEveryCommit(t, func(h *hooked) objstore.Store { return h.Store })
+	})
+}
+
+func crashAtEveryCommit(t *testing.T, view func(*hooked) objstore.Store) {
 	for _, lost := range []string{"before", "after"} {
 		for n := range commitsOfADrop {
 			t.Run(fmt.Sprintf("%s commit %d", lost, n), func(t *testing.T) {
 				f := setup(t, drop.Options{ListPage: 3})
 				step := f.Drop(t, f.Table(t, table, 2, 8), past())
 				crashing := &crashingCatalog{Catalog: f.Catalog, at: n, after: lost == "after"}
-				a, err := drop.New(crashing, f.Store, f.objects, map[string]drop.Engine{droptest.EngineName: droptest.Engine}, drop.Options{ListPage: 3, Settle: time.Nanosecond})
+				a, err := drop.New(crashing, f.Store, view(f.objects), map[string]drop.Engine{droptest.EngineName: droptest.Engine}, drop.Options{ListPage: 3, Settle: time.Nanosecond})
 				require.NoError(t, err)
 				f.env = environment(a)
 				for _, name := range []string{workflows.DropBegin, workflows.DropDeleteObjects, workflows.DropClearHistory, workflows.DropFinish} {

@@ -4,6 +4,7 @@ package drop
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -30,7 +31,7 @@ func (a *Activities) DeleteObjects(ctx context.Context, in workflows.DropStep) (
 			return err
 		}
 		meter, speed := a.opts.Budget.Start(ctx), pace{}
-		for infos, err := range objstore.Pages(ctx, a.objects, h.prefix(), h.Record().Cursor, a.opts.ListPage) {
+		for infos, err := range a.pages(ctx, h) {
 			if err != nil {
 				return lake.Wrap("list objects", err)
 			}
@@ -59,7 +60,30 @@ func (h *held) begun() error {
 	return nil
 }
 
-// deletePage deletes one listed page and records it.
+// pages yields what is left under the location, as much at a time as one commit
+// of the cursor covers: several pages of a listing.
+func (a *Activities) pages(ctx context.Context, h *held) iter.Seq2[[]objstore.Info, error] {
+	return func(yield func([]objstore.Info, error) bool) {
+		var page []objstore.Info
+		for infos, err := range objstore.Pages(ctx, a.objects, h.prefix(), h.Record().Cursor, min(a.opts.ListPage, objstore.MaxPage)) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if page = append(page, infos...); len(page) >= a.opts.ListPage {
+				if !yield(page, nil) {
+					return
+				}
+				page = nil
+			}
+		}
+		if len(page) > 0 {
+			yield(page, nil)
+		}
+	}
+}
+
+// deletePage deletes one page and records it.
 func (a *Activities) deletePage(ctx context.Context, h *held, speed *pace, infos []objstore.Info) error {
 	keys := make([]string, len(infos))
 	var bytes int64
@@ -117,7 +141,7 @@ type pace struct{ doublings int }
 
 const (
 	leastShare   = 128
-	mostDoubling = 3 // 1024 objects: more than a page
+	mostDoubling = 5 // 4096 objects: more than a page
 	fastShare    = 250 * time.Millisecond
 	slowShare    = time.Second
 )
