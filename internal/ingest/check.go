@@ -8,43 +8,45 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"github.com/lakeplane/lake/internal/untrusted"
 	"github.com/lakeplane/lake/lake"
 )
 
-// checkArray refuses an array whose offsets point outside its buffers or whose
-// text is not UTF-8. Files may hold such arrays, and every later reader relies
-// on there being none.
+// checkArray refuses an array whose lengths or offsets point outside its
+// buffers or whose text is not UTF-8. Files may hold such arrays, and every
+// later reader relies on there being none.
 func checkArray(arr arrow.Array) error {
+	if err := checkStrings(arr); err != nil { // first, since it says which value
+		return err
+	}
+	if err := untrusted.Check(arr); err != nil {
+		return lake.Errorf(lake.Invalid, "the data is damaged: %w", err)
+	}
+	return nil
+}
+
+// checkStrings refuses text that is not UTF-8. It panics on offsets outside of
+// their buffers.
+func checkStrings(arr arrow.Array) error {
 	switch a := arr.(type) {
-	case *array.String: // its own validation would print the bytes at fault
+	case *array.String:
 		return checkUTF8(a.Len(), a.Value)
 	case *array.LargeString:
 		return checkUTF8(a.Len(), a.Value)
 	case *array.StringView:
 		return checkUTF8(a.Len(), a.Value)
-	}
-	if v, ok := arr.(interface{ ValidateFull() error }); ok {
-		if err := v.ValidateFull(); err != nil {
-			return lake.Errorf(lake.Invalid, "the data is damaged: %w", err)
-		}
-	}
-	return checkChildren(arr)
-}
-
-func checkChildren(arr arrow.Array) error {
-	switch a := arr.(type) {
 	case *array.Dictionary:
-		return checkArray(a.Dictionary())
+		return checkStrings(a.Dictionary())
 	case *array.Struct:
 		for i := range a.NumField() {
-			if err := checkArray(a.Field(i)); err != nil {
+			if err := checkStrings(a.Field(i)); err != nil {
 				return err
 			}
 		}
 	case array.ListLike:
-		return checkArray(a.ListValues())
+		return checkStrings(a.ListValues())
 	case array.ExtensionArray:
-		return checkArray(a.Storage())
+		return checkStrings(a.Storage())
 	}
 	return nil
 }

@@ -10,17 +10,23 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 
+	"github.com/lakeplane/lake/internal/untrusted"
 	"github.com/lakeplane/lake/lake"
 )
 
-// ipcFileReader reads the random access form.
+// ipcFileReader reads the random access form. The whole file's framing was
+// checked before; the arrays are checked as they are converted.
 type ipcFileReader struct {
 	r        *ipc.FileReader
 	position int
 }
 
 func openIPCFile(_ context.Context, f *countedFile, _ string, _ Options) (reader, error) {
-	r, err := ipc.NewFileReader(f, ipc.WithAllocator(allocator))
+	err := untrusted.CheckFile(f.File, f.size)
+	if err != nil {
+		return nil, lake.Errorf(lake.Invalid, "the Arrow IPC file is damaged or cut off: %w", err)
+	}
+	r, err := ipc.NewFileReader(f, ipc.WithAllocator(allocator), ipc.WithBodySizeLimit(untrusted.MaxBody))
 	if err != nil {
 		return nil, lake.Errorf(lake.Invalid, "the Arrow IPC file is damaged or cut off: %w", err)
 	}
@@ -50,7 +56,7 @@ type ipcStreamReader struct {
 }
 
 func openIPCStream(_ context.Context, f *countedFile, _ string, _ Options) (reader, error) {
-	r, err := ipc.NewReader(bufio.NewReaderSize(f, 1<<20), ipc.WithAllocator(allocator))
+	r, err := untrusted.NewReader(bufio.NewReaderSize(f, 1<<20), f.size, ipc.WithAllocator(allocator))
 	if err != nil {
 		return nil, lake.Errorf(lake.Invalid, "the Arrow IPC stream is damaged or cut off: %w", err)
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/lakeplane/lake/engine"
+	"github.com/lakeplane/lake/internal/untrusted"
 	"github.com/lakeplane/lake/lake"
-	"github.com/lakeplane/lake/services/internal/untrusted"
 )
 
 // decode turns the messages of an append into batches of the table's schema.
@@ -69,6 +69,7 @@ func notArrow() error {
 // carry application metadata only.
 func checkMessages(messages []*flight.FlightData) error {
 	rows, seen := int64(0), 0
+	var inspector untrusted.Inspector
 	for _, m := range messages {
 		if len(m.GetDataHeader()) == 0 {
 			if len(m.GetDataBody()) > 0 {
@@ -76,7 +77,7 @@ func checkMessages(messages []*flight.FlightData) error {
 			}
 			continue
 		}
-		info, err := untrusted.Inspect(m.GetDataHeader())
+		info, err := inspector.Inspect(m.GetDataHeader())
 		if err != nil {
 			return lake.Wrap("append", err)
 		}

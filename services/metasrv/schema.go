@@ -3,17 +3,15 @@
 package metasrv
 
 import (
-	"bytes"
 	"encoding/binary"
 	"strings"
 	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/ipc"
 
 	"github.com/lakeplane/lake/catalog"
+	"github.com/lakeplane/lake/internal/untrusted"
 	"github.com/lakeplane/lake/lake"
-	"github.com/lakeplane/lake/services/internal/untrusted"
 )
 
 // readSchema reads the schema of a create from an Arrow IPC stream that holds
@@ -59,12 +57,10 @@ func decodeSchema(wire []byte) (schema *arrow.Schema, err error) {
 	if err := checkSchemaMessage(wire); err != nil {
 		return nil, err
 	}
-	r, err := ipc.NewReader(bytes.NewReader(wire))
-	if err != nil {
+	if schema, err = untrusted.DecodeSchema(wire); err != nil {
 		return nil, refused
 	}
-	defer r.Release()
-	return r.Schema(), nil
+	return schema, nil
 }
 
 // checkSchemaMessage bounds what the first message of an IPC stream decodes to:
@@ -78,7 +74,7 @@ func checkSchemaMessage(wire []byte) error {
 	if size > int64(len(wire)-prefix) {
 		return lake.Errorf(lake.Invalid, "the schema's Arrow IPC stream is cut off")
 	}
-	info, err := untrusted.Inspect(wire[prefix : prefix+size])
+	info, err := new(untrusted.Inspector).Inspect(wire[prefix : prefix+size])
 	switch rest := wire[prefix+size:]; {
 	case err != nil:
 		return err

@@ -9,11 +9,11 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/flight"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/lakeplane/lake/internal/untrusted"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/services/access"
 	"github.com/lakeplane/lake/services/query/datasets"
@@ -64,7 +64,7 @@ func (s *Server) stream(ctx context.Context, p access.Principal, claims *ticket.
 	if err != nil {
 		return err
 	}
-	schema, err := flight.DeserializeSchema(claims.Schema, memory.DefaultAllocator)
+	schema, err := untrusted.DecodeSchema(claims.Schema)
 	if err != nil {
 		return lake.Errorf(lake.Corrupt, "the ticket's schema: %w", err)
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/flight"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 
+	"github.com/lakeplane/lake/internal/untrusted"
 	"github.com/lakeplane/lake/lake"
-	"github.com/lakeplane/lake/services/internal/untrusted"
 )
 
 // maxInputRows bounds the rows that one message may claim: rows of columns
@@ -16,7 +16,10 @@ import (
 const maxInputRows = 1 << 26
 
 // checkedStream lets through only messages that may be decoded.
-type checkedStream struct{ in *putStream }
+type checkedStream struct {
+	in        *putStream
+	inspector *untrusted.Inspector
+}
 
 // Recv implements flight.DataStreamReader.
 func (c checkedStream) Recv() (*flight.FlightData, error) {
@@ -24,7 +27,7 @@ func (c checkedStream) Recv() (*flight.FlightData, error) {
 	if err != nil || len(msg.GetDataHeader()) == 0 {
 		return msg, err
 	}
-	info, err := untrusted.Inspect(msg.GetDataHeader())
+	info, err := c.inspector.Inspect(msg.GetDataHeader())
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +49,7 @@ func (c checkedStream) Recv() (*flight.FlightData, error) {
 // reader decodes the stream's record batches; check each of them with
 // checkArrays. The first message was read already and is handed over first.
 func (in *putStream) reader() (*flight.Reader, error) {
-	r, err := flight.NewRecordReader(checkedStream{in}, ipc.WithDelayReadSchema(false))
+	r, err := flight.NewRecordReader(checkedStream{in, new(untrusted.Inspector)}, ipc.WithDelayReadSchema(false))
 	if err != nil {
 		return nil, lake.Errorf(lake.Invalid, "record batches: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/lakeplane/lake/internal/untrusted"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/services/access"
 	sqlengine "github.com/lakeplane/lake/services/query/engine"
@@ -193,7 +194,7 @@ func decodeParams(b []byte) (arrow.RecordBatch, error) {
 	if len(b) == 0 {
 		return nil, nil
 	}
-	r, err := ipc.NewReader(bytes.NewReader(b))
+	r, err := untrusted.NewReader(bytes.NewReader(b), int64(len(b)))
 	if err != nil {
 		return nil, lake.Errorf(lake.Invalid, "parameters: %w", err)
 	}

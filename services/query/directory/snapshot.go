@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/flight"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/lakeplane/lake/internal/untrusted"
 	"github.com/lakeplane/lake/lake"
 )
 
@@ -30,7 +31,7 @@ type Entry struct {
 func newEntry(name lake.TableName, incarnation string, raw []byte) *Entry {
 	e := &Entry{Name: name, Incarnation: incarnation, raw: raw}
 	e.decoded = sync.OnceValues(func() (*arrow.Schema, error) {
-		s, err := flight.DeserializeSchema(raw, memory.DefaultAllocator)
+		s, err := untrusted.DecodeSchema(raw)
 		if err != nil {
 			return nil, lake.Errorf(lake.Corrupt, "schema of %s: %w", name, err)
 		}

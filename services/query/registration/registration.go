@@ -10,12 +10,11 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/flight"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 	"google.golang.org/grpc"
 
 	"github.com/lakeplane/lake/api/lakepb"
 	"github.com/lakeplane/lake/internal/grpcerr"
+	"github.com/lakeplane/lake/internal/untrusted"
 	"github.com/lakeplane/lake/lake"
 )
 
@@ -219,7 +218,7 @@ func Fetch(ctx context.Context, source Source, name lake.TableName) (Registratio
 	if err != nil {
 		return Registration{}, grpcerr.FromStatus(err)
 	}
-	schema, err := flight.DeserializeSchema(t.GetSchema(), memory.DefaultAllocator)
+	schema, err := untrusted.DecodeSchema(t.GetSchema())
 	if err != nil {
 		return Registration{}, lake.Errorf(lake.Corrupt, "schema of %s: %w", name, err)
 	}

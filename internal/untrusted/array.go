@@ -18,7 +18,7 @@ import (
 const maxNestedValues = lake.MaxAppendBytes
 
 // Check validates everything in an array: lengths, offsets, null counts and
-// strings. What does not hold is lake.Invalid. It may panic on data that no
+// strings, also of its children and dictionaries. What does not hold is lake.Invalid. It may panic on data that no
 // validation reaches; callers that must live recover.
 func Check(c arrow.Array) error {
 	if err := checkLengths(c.Data()); err != nil {
@@ -44,6 +44,9 @@ func checkLengths(d arrow.ArrayData) error {
 		if err := checkLengths(child); err != nil {
 			return err
 		}
+	}
+	if dict, ok := d.Dictionary().(*array.Data); ok && dict != nil {
+		return checkLengths(dict)
 	}
 	return nil
 }
