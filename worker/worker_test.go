@@ -94,9 +94,9 @@ func TestDropAgainWakesTheWorkflowOfAnUndoneDrop(t *testing.T) {
 		return err == nil && s.WaitingUntil != nil
 	}, 20*time.Second, 20*time.Millisecond)
 	run := func() string {
-		info, err := d.client.DescribeWorkflowExecution(t.Context(), step.Ref().String(), "")
+		info, err := d.client.DescribeWorkflow(t.Context(), step.Ref().String(), "")
 		require.NoError(t, err)
-		return info.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+		return info.WorkflowExecution.RunID
 	}
 	first := run()
 	require.Equal(t, step, d.Drop(t, d.TakeBack(t, step), time.Now()))

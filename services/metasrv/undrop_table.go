@@ -19,7 +19,7 @@ import (
 const (
 	// undropTries is how often an undrop is tried against a procedure whose
 	// record its worker keeps moving: it claims it, waits, and lets go.
-	undropTries = 16
+	undropTries = 10
 	// undropChoices is how many dropped incarnations a refusal lists.
 	undropChoices = 10
 	// undropPage bounds the tombstones, with their schemas, held at once.

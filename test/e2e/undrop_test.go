@@ -79,9 +79,9 @@ func (d *dev) workflow(t *testing.T, id string) enums.WorkflowExecutionStatus {
 	c, err := client.Dial(client.Options{HostPort: d.state.Temporal, Namespace: "lake", Logger: quietTemporal{}})
 	require.NoError(t, err)
 	defer c.Close()
-	info, err := c.DescribeWorkflowExecution(t.Context(), id, "")
+	info, err := c.DescribeWorkflow(t.Context(), id, "")
 	require.NoError(t, err)
-	return info.GetWorkflowExecutionInfo().GetStatus()
+	return info.Status
 }
 
 // quietTemporal keeps the client's log out of the test's.
