@@ -50,7 +50,7 @@ test-clients: build ## run stock clients (ADBC, LanceDB) against a real server
 	@cd test/blackbox && LAKE_BIN=$(CURDIR)/$(BIN)/lake $(GO) tool -modfile=../../tools/go.mod gotestsum --format testname -- -count=1 -timeout 10m ./...
 
 test-robustness: build ## kill real processes at every step and check the invariants
-	@LAKE_BIN=$(CURDIR)/$(BIN)/lake $(SUMMARY) -count=1 -timeout 40m -tags robustness ./worker ./test/e2e
+	@LAKE_BIN=$(CURDIR)/$(BIN)/lake $(SUMMARY) -count=1 -timeout 40m -tags robustness ./worker
 
 fuzz: ## run every fuzz target below FUZZDIRS for FUZZTIME each
 	@for pkg in $$(grep -rl --include='*_test.go' '^func Fuzz' $(FUZZDIRS) | grep -v node_modules | xargs -n1 dirname | sort -u); do \

@@ -136,7 +136,11 @@ func TestPauseResumeAndCancel(t *testing.T) {
 	d.start(t, step)
 	d.wait(t, 30*time.Second, step)
 	d.RequireGone(t, step)
-	require.EqualValues(t, 600, d.Procedure(t, step).Counters[workflows.CountObjects])
+	// What the page under way had deleted when the cancellation came is not
+	// counted; nothing is counted twice.
+	counted := d.Procedure(t, step).Counters[workflows.CountObjects]
+	require.LessOrEqual(t, counted, int64(600))
+	require.GreaterOrEqual(t, counted, int64(600-opts.Drop.ListPage))
 }
 
 // TestTheSweepStartsWhatNobodyStarted loses the start of some drops and

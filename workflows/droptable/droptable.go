@@ -32,7 +32,7 @@ func pageOptions(summary string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout: 2 * time.Minute,
 		HeartbeatTimeout:    15 * time.Second,
-		WaitForCancellation: true, // a page that began is recorded before the workflow ends
+		WaitForCancellation: true, // no page is under way any more when the workflow ends
 		RetryPolicy:         attempts,
 		Summary:             summary,
 	}
