@@ -53,9 +53,7 @@ test-robustness: build ## kill real processes at every step and check the invari
 	@LAKE_BIN=$(CURDIR)/$(BIN)/lake $(SUMMARY) -count=1 -timeout 40m -tags robustness ./worker
 
 fuzz: ## run every fuzz target below FUZZDIRS for FUZZTIME each
-	@for pkg in $$(grep -rl --include='*_test.go' '^func Fuzz' $(FUZZDIRS) | grep -v node_modules | xargs -n1 dirname | sort -u); do \
-	  for target in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]+' $$pkg/*_test.go | sed 's/func //' | sort -u); do \
-	    echo "fuzz $$pkg $$target"; $(GO) test ./$$pkg -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME); done; done
+	@tools/fuzz.sh $(FUZZTIME) $(FUZZDIRS)
 
 bench: build ## run the benchmarks with their peers (docs/performance.md)
 	@tools/setup.sh
