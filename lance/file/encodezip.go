@@ -41,7 +41,7 @@ func (e *pageEncoder) zip(a *accum, lv pageLevelsOut) encodedPage {
 	if lv.def != nil {
 		layout.BitsDef = uint32(widthOf(uint64(lv.maxDef)))
 	}
-	z.setWord(layout.BitsRep, layout.BitsDef)
+	z.bitsDef, z.word = layout.BitsDef, controlWordBytes(layout.BitsRep+layout.BitsDef)
 	z.describe(layout)
 	z.run()
 	if z.t.kind == fixedValues && lv.rep == nil {
@@ -63,19 +63,6 @@ type zipper struct {
 	itemValid int
 	starts    []uint64
 	next      int // value
-}
-
-func (z *zipper) setWord(rep, def uint32) {
-	z.bitsDef = def
-	switch total := rep + def; {
-	case total == 0:
-	case total <= 8:
-		z.word = 1
-	case total <= 16:
-		z.word = 2
-	default:
-		z.word = 4
-	}
 }
 
 func (z *zipper) describe(l *enc21pb.FullZipLayout) {

@@ -60,15 +60,7 @@ func (z *zipPage) setControl(x *enc21pb.FullZipLayout) error {
 	if z.hasRep != (z.leaf.levels.maxRep > 0) {
 		return corrupt("%d bits of repetition, lists in the column: %d", rep, z.leaf.levels.maxRep)
 	}
-	switch total := rep + def; {
-	case total == 0:
-	case total <= 8:
-		z.word = 1
-	case total <= 16:
-		z.word = 2
-	default:
-		z.word = 4
-	}
+	z.word = controlWordBytes(rep + def)
 	return nil
 }
 
@@ -236,6 +228,20 @@ func (z *zipPage) readEntries(b []byte, rows int, out *leafBatch) error {
 		def = nil
 	}
 	return out.levels.append(entries, rep, def, &z.levels)
+}
+
+// controlWordBytes is the size of a control word that holds so many bits of
+// repetition and definition levels.
+func controlWordBytes(bits uint32) int {
+	switch {
+	case bits == 0:
+		return 0
+	case bits <= 8:
+		return 1
+	case bits <= 16:
+		return 2
+	}
+	return 4
 }
 
 // control reads a control word and records its levels.

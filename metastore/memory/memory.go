@@ -103,10 +103,7 @@ func record(key string, value []byte) metastore.Record {
 
 // Scan implements [metastore.Store]. The whole scan is in key order.
 func (s *Store) Scan(ctx context.Context, prefix, cursor string, limit int) (metastore.Page, error) {
-	if err := metastore.CheckScan(prefix, limit); err != nil {
-		return metastore.Page{}, err
-	}
-	after, err := rules.DecodeCursor(prefix, cursor)
+	after, err := rules.BeginScan(prefix, cursor, limit)
 	if err != nil {
 		return metastore.Page{}, err
 	}

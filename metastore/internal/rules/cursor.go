@@ -49,6 +49,15 @@ func DecodeCursor(prefix, cursor string) (after string, err error) {
 	return last, nil
 }
 
+// BeginScan checks the arguments of a scan and returns the key after which its
+// page begins, empty for the first page.
+func BeginScan(prefix, cursor string, limit int) (after string, err error) {
+	if err := metastore.CheckScan(prefix, limit); err != nil {
+		return "", err
+	}
+	return DecodeCursor(prefix, cursor)
+}
+
 // PrefixEnd returns the smallest string above every string that starts with
 // prefix, or false when there is none.
 func PrefixEnd(prefix string) (string, bool) {
