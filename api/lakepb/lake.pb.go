@@ -1196,6 +1196,9 @@ type AppendCommand struct {
 	OperationId string `protobuf:"bytes,2,opt,name=operation_id,json=operationId,proto3" json:"operation_id,omitempty"`
 	// SHA-256 of the ordered Flight payload; see internal/appendwire.
 	PayloadSha256 []byte `protobuf:"bytes,3,opt,name=payload_sha256,json=payloadSha256,proto3" json:"payload_sha256,omitempty"`
+	// When set, the append applies to this incarnation only (UUIDv7 text):
+	// FAILED_PRECONDITION when the table was dropped or created again.
+	Incarnation   string `protobuf:"bytes,4,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1249,6 +1252,13 @@ func (x *AppendCommand) GetPayloadSha256() []byte {
 		return x.PayloadSha256
 	}
 	return nil
+}
+
+func (x *AppendCommand) GetIncarnation() string {
+	if x != nil {
+		return x.Incarnation
+	}
+	return ""
 }
 
 // AppendResult is the app_metadata of the DoPut's single PutResult.
@@ -1417,11 +1427,12 @@ const file_lake_proto_rawDesc = "" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"9\n" +
 	"\x13GetProcedureRequest\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x0e\n" +
-	"\x02id\x18\x02 \x01(\tR\x02id\"\x81\x01\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\"\xa3\x01\n" +
 	"\rAppendCommand\x12&\n" +
 	"\x04name\x18\x01 \x01(\v2\x12.lake.v1.TableNameR\x04name\x12!\n" +
 	"\foperation_id\x18\x02 \x01(\tR\voperationId\x12%\n" +
-	"\x0epayload_sha256\x18\x03 \x01(\fR\rpayloadSha256\"z\n" +
+	"\x0epayload_sha256\x18\x03 \x01(\fR\rpayloadSha256\x12 \n" +
+	"\vincarnation\x18\x04 \x01(\tR\vincarnation\"z\n" +
 	"\fAppendResult\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x12\n" +
 	"\x04rows\x18\x02 \x01(\x04R\x04rows\x12\x1a\n" +

@@ -52,15 +52,36 @@ type Command struct {
 	Table     lake.TableName
 	Operation lake.OperationID
 	Digest    lake.Digest
+	// Incarnation, when it is not zero, is the only one the append may apply to.
+	Incarnation lake.Incarnation
+}
+
+// SizeHeader is the request header by which a client announces the size of its
+// payload, as [MessageSize] counts it, in decimal. With it the authority sets
+// aside what the append needs instead of what any append may need, before it
+// reads the first message; a payload over its announcement is refused.
+const SizeHeader = "x-lake-payload-bytes"
+
+// messageOverhead is counted for each message beside its parts.
+const messageOverhead = 64
+
+// MessageSize is what a message counts against the limits of an append, in
+// bytes.
+func MessageSize(d *flight.FlightData) int64 {
+	return int64(len(d.GetDataHeader())+len(d.GetDataBody())+len(d.GetAppMetadata())) + messageOverhead
 }
 
 // Descriptor packs the command for the first message of a DoPut.
 func (c Command) Descriptor() (*flight.FlightDescriptor, error) {
-	packed, err := anypb.New(&lakepb.AppendCommand{
+	msg := &lakepb.AppendCommand{
 		Name:          &lakepb.TableName{Namespace: c.Table.Namespace, Name: c.Table.Name},
 		OperationId:   c.Operation.String(),
 		PayloadSha256: c.Digest[:],
-	})
+	}
+	if !c.Incarnation.IsZero() {
+		msg.Incarnation = c.Incarnation.String()
+	}
+	packed, err := anypb.New(msg)
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +116,11 @@ func ParseCommand(d *flight.FlightDescriptor) (Command, error) {
 		return Command{}, lake.Errorf(lake.Invalid, "append: payload_sha256 has %d bytes, want %d", n, len(c.Digest))
 	}
 	c.Operation, c.Digest = op, lake.Digest(msg.GetPayloadSha256())
+	if text := msg.GetIncarnation(); text != "" {
+		if c.Incarnation, err = lake.ParseID(text); err != nil {
+			return Command{}, lake.Wrap("append: incarnation", err)
+		}
+	}
 	return c, nil
 }
 

@@ -44,6 +44,11 @@ func TestCommandRoundTrip(t *testing.T) {
 	got, err := appendwire.ParseCommand(d)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
+
+	want.Incarnation = lake.NewID()
+	got, err = appendwire.ParseCommand(descriptor(t, want))
+	require.NoError(t, err)
+	require.Equal(t, want, got)
 }
 
 func TestCommandRefusals(t *testing.T) {

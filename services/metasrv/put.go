@@ -126,6 +126,9 @@ func (s *Server) stage(ctx context.Context, tenant string, in *payload) (staged 
 	if err != nil {
 		return nil, nil, err
 	}
+	if want := in.command.Incarnation; !want.IsZero() && want != table.Snapshot.Incarnation {
+		return nil, nil, lake.Errorf(lake.Precondition, "the table is not incarnation %s any more: it was dropped and created again", want)
+	}
 	record, found, err := s.catalog.Replay(ctx, table, op)
 	if err != nil {
 		return nil, nil, err

@@ -17,8 +17,6 @@ const (
 	// maxMessages bounds the messages of one append: its rows, each alone, and
 	// some room for the schema and for messages that carry no rows.
 	maxMessages = lake.MaxAppendRows + 64
-	// messageOverhead is counted for each message beside its parts.
-	messageOverhead = 64
 )
 
 // payload is a received append: its messages as they came, and what they are.
@@ -78,7 +76,7 @@ func receiveAll(stream putStream, limit int64, open func(appendwire.Command) err
 	}
 	hash := appendwire.NewHasher()
 	for msg := first; ; {
-		p.bytes += int64(len(msg.GetDataHeader())+len(msg.GetDataBody())+len(msg.GetAppMetadata())) + messageOverhead
+		p.bytes += appendwire.MessageSize(msg)
 		if p.bytes > limit {
 			return nil, lake.Errorf(lake.Invalid, "append: the payload is over %d bytes: use several appends", limit)
 		}
