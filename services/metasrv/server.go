@@ -131,56 +131,17 @@ func (s *Server) drain() {
 // ListenOptions say how [Server.Serve] listens; the binary fills them in.
 type ListenOptions = rpc.Options
 
-// Serve runs the server on a listener until ctx ends: the gRPC server with
-// health, and [Server.Run]. It closes the listener. A listener that others can
-// reach without TLS and authentication is refused.
+// Serve runs the server on a listener, which it closes, until ctx ends: the
+// gRPC server with health, and [Server.Run]. A listener that others can reach
+// without TLS and authentication is refused. The stop takes at most
+// [Options.Grace] and the time to resign.
 func (s *Server) Serve(ctx context.Context, lis net.Listener, opts ListenOptions) error {
 	orDefault(&opts.Name, "meta")
 	orDefault(&opts.Logger, s.opts.Logger)
 	if opts.Metrics == nil {
 		opts.Metrics = s.opts.Metrics
 	}
-	if err := rpc.CheckListener(lis.Addr(), opts); err != nil {
-		_ = lis.Close()
-		return err
-	}
-	server := rpc.NewServer(opts)
-	s.Register(server)
-	health := rpc.RegisterHealth(server, lakepb.Catalog_ServiceDesc.ServiceName)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	served := make(chan error, 1)
-	go func() {
-		defer cancel() // a broken listener ends the rest
-		served <- server.Serve(lis)
-	}()
-	var watching sync.WaitGroup
-	watching.Go(func() { s.watchReadiness(ctx, health) })
-	err := s.Run(ctx)
-	watching.Wait()
-	grace, done := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Grace)
-	defer done()
-	rpc.Stop(grace, server)
-	if e := <-served; e != nil {
-		err = e
-	}
-	return err
-}
-
-// watchReadiness keeps the health of the Catalog service current, and ends all
-// of it with ctx, before the server drains.
-func (s *Server) watchReadiness(ctx context.Context, health *rpc.Health) {
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		health.Set(lakepb.Catalog_ServiceDesc.ServiceName, s.Ready())
-		select {
-		case <-ctx.Done():
-			health.Drain()
-			return
-		case <-tick.C:
-		}
-	}
+	return rpc.Serve(ctx, lis, opts, s, lakepb.Catalog_ServiceDesc.ServiceName, s.opts.Grace)
 }
 
 // closing says that a server takes no more writes, and counts those it took.

@@ -4,10 +4,8 @@ package query
 
 import (
 	"context"
-	"errors"
 	"net"
 	"slices"
-	"sync"
 	"time"
 
 	pb "github.com/apache/arrow-go/v18/arrow/flight/gen/flight"
@@ -40,43 +38,6 @@ func (s *Server) Serve(ctx context.Context, lis net.Listener, opts ListenOptions
 	if opts.MaxMessageBytes == 0 {
 		opts.MaxMessageBytes = maxRequestBytes
 	}
-	if err := rpc.CheckListener(lis.Addr(), opts); err != nil {
-		return errors.Join(err, lis.Close())
-	}
 	opts.Extra = append(slices.Clone(opts.Extra), s.GRPCOptions()...)
-	server := rpc.NewServer(opts)
-	s.Register(server)
-	health := rpc.RegisterHealth(server, pb.FlightService_ServiceDesc.ServiceName)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	served := make(chan error, 1)
-	go func() {
-		defer cancel() // a broken listener ends the rest
-		served <- server.Serve(lis)
-	}()
-	var watching sync.WaitGroup
-	watching.Go(func() { s.watchReadiness(ctx, health) })
-	err := s.Run(ctx)
-	cancel()
-	watching.Wait()
-	stop, done := context.WithTimeout(context.WithoutCancel(ctx), grace)
-	defer done()
-	rpc.Stop(stop, server)
-	return errors.Join(err, <-served)
-}
-
-// watchReadiness keeps the health of the Flight service current, and ends all
-// of it with ctx, before the server drains.
-func (s *Server) watchReadiness(ctx context.Context, health *rpc.Health) {
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		health.Set(pb.FlightService_ServiceDesc.ServiceName, s.Ready())
-		select {
-		case <-ctx.Done():
-			health.Drain()
-			return
-		case <-tick.C:
-		}
-	}
+	return rpc.Serve(ctx, lis, opts, s, pb.FlightService_ServiceDesc.ServiceName, grace)
 }

@@ -10,8 +10,10 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
+	"github.com/lakeplane/lake/api/lakepb"
 	"github.com/lakeplane/lake/internal/grpcerr"
 	"github.com/lakeplane/lake/lake"
 )
@@ -20,6 +22,15 @@ import (
 type guard struct {
 	opts   Options
 	series *series
+	// watches ends the calls that have no end of their own.
+	watches context.Context //nolint:containedctx // the life of calls
+}
+
+// watchMethods are the calls by which a client waits for news for as long as
+// it likes. They hold nothing that a stopping server must wait for.
+var watchMethods = map[string]bool{
+	grpc_health_v1.Health_Watch_FullMethodName: true,
+	lakepb.Metastore_Watch_FullMethodName:      true,
 }
 
 func (g guard) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
@@ -32,7 +43,14 @@ func (g guard) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, h
 }
 
 func (g guard) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	return g.around(ss.Context(), info.FullMethod, func(ctx context.Context) error {
+	ctx := ss.Context()
+	if watchMethods[info.FullMethod] {
+		watching, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(g.watches, cancel)()
+		ctx = watching
+	}
+	return g.around(ctx, info.FullMethod, func(ctx context.Context) error {
 		return handler(srv, streamWith{ss, ctx})
 	})
 }

@@ -52,7 +52,10 @@ var (
 
 // NewServer returns a server without services. It panics when Name or Auth is
 // missing, which is a mistake of the program.
-func NewServer(opts Options) *grpc.Server {
+func NewServer(opts Options) *grpc.Server { return newServer(context.Background(), opts) }
+
+// newServer returns a server whose watches end with the context watches.
+func newServer(watches context.Context, opts Options) *grpc.Server {
 	if opts.Name == "" || opts.Auth == nil {
 		panic("rpc: a server needs a name and an authenticator")
 	}
@@ -65,7 +68,7 @@ func NewServer(opts Options) *grpc.Server {
 	if opts.MaxStreams == 0 {
 		opts.MaxStreams = 1000
 	}
-	g := guard{opts: opts, series: newSeries(opts.Metrics)}
+	g := guard{opts: opts, series: newSeries(opts.Metrics), watches: watches}
 	all := []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(opts.MaxMessageBytes),
 		grpc.MaxConcurrentStreams(opts.MaxStreams),
