@@ -44,7 +44,29 @@ type ElectionOptions struct {
 	// Logger receives changes of leadership and failures. nil means
 	// slog.Default.
 	Logger *slog.Logger
+	// Observe, if not nil, is told of every step that did something. It must
+	// return at once.
+	Observe func(ElectionEvent)
 }
+
+// ElectionEvent is what a step of an [Election] did.
+type ElectionEvent string
+
+// The events.
+const (
+	// CampaignWon: this process leads from now on.
+	CampaignWon ElectionEvent = "won"
+	// CampaignLost: another process was first, or the leader renewed after all.
+	CampaignLost ElectionEvent = "lost"
+	// LeaseRenewed: the leader moved its deadline.
+	LeaseRenewed ElectionEvent = "renewed"
+	// LeaseLost: another process took over.
+	LeaseLost ElectionEvent = "deposed"
+	// LeaseResigned: the leader gave up its lease.
+	LeaseResigned ElectionEvent = "resigned"
+	// StepFailed: the store did not answer, or not clearly; tried again.
+	StepFailed ElectionEvent = "failed"
+)
 
 func (o ElectionOptions) withDefaults() ElectionOptions {
 	set := func(d *time.Duration, value time.Duration) {
@@ -62,6 +84,9 @@ func (o ElectionOptions) withDefaults() ElectionOptions {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
+	}
+	if o.Observe == nil {
+		o.Observe = func(ElectionEvent) {}
 	}
 	return o
 }
@@ -159,6 +184,9 @@ func (r leaseRecord) describe() string {
 	return "the leader last seen is " + r.Holder + " " + r.Address
 }
 
+// Holder identifies this process in the election.
+func (e *Election) Holder() string { return e.opts.Holder }
+
 // Leader returns the leader with a live lease as this process last saw it.
 // ok is false when none is known.
 func (e *Election) Leader() (leader Leader, ok bool) {
@@ -202,6 +230,7 @@ func (e *Election) step(ctx context.Context) time.Duration {
 		}
 	}
 	if err != nil && ctx.Err() == nil {
+		e.opts.Observe(StepFailed)
 		e.opts.Logger.Warn("election: step failed, will retry", "error", err)
 	}
 	// The spread keeps followers from campaigning in step.
@@ -247,10 +276,12 @@ func (e *Election) renew(ctx context.Context) error {
 	err := e.commit(ctx, move, []metastore.Op{guard, move})
 	if err == nil {
 		e.set(leadership{fence: was.fence, until: until, lease: record, raw: raw})
+		e.opts.Observe(LeaseRenewed)
 		return nil
 	}
 	if !e.holds(ctx, guard) {
 		e.set(leadership{lease: was.lease})
+		e.opts.Observe(LeaseLost)
 		e.opts.Logger.Warn("election: another process took over", "epoch", was.fence.epoch)
 		return nil
 	}
@@ -320,12 +351,14 @@ func (e *Election) takeOver(ctx context.Context, seen []byte) error {
 	}
 	err := e.commit(ctx, move, ops)
 	if isConflict(err) {
-		return nil // somebody else was first, or the leader renewed after all
+		e.opts.Observe(CampaignLost) // or the leader renewed after all
+		return nil
 	}
 	if err != nil {
 		return err
 	}
 	e.set(leadership{fence: fence, until: until, lease: record, raw: raw})
+	e.opts.Observe(CampaignWon)
 	e.opts.Logger.Info("election: this process leads", "epoch", fence.epoch, "holder", fence.holder)
 	return nil
 }
@@ -352,5 +385,6 @@ func (e *Election) resign(ctx context.Context) {
 		e.opts.Logger.Warn("election: could not resign; the lease runs out by itself", "error", err)
 		return
 	}
+	e.opts.Observe(LeaseResigned)
 	e.opts.Logger.Info("election: resigned", "epoch", was.fence.epoch)
 }

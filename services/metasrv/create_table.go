@@ -25,6 +25,9 @@ func (s *Server) CreateTable(ctx context.Context, req *lakepb.CreateTableRequest
 	if !p.May(name.Namespace) {
 		return nil, lake.Errorf(lake.Denied, "namespace %s is not granted to %s", name.Namespace, p.Name)
 	}
+	if leader, err := s.elsewhere(ctx, p); leader != nil || err != nil {
+		return forwarded(s, leader, err, func(to *peer) (*lakepb.Table, error) { return to.catalog.CreateTable(to.ctx, req) })
+	}
 	if err := s.begin(); err != nil {
 		return nil, err
 	}

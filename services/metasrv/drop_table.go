@@ -41,6 +41,9 @@ func (s *Server) DropTable(ctx context.Context, req *lakepb.DropTableRequest) (*
 	if !p.May(drop.name.Namespace) {
 		return nil, noTable(drop.name)
 	}
+	if leader, err := s.elsewhere(ctx, p); leader != nil || err != nil {
+		return forwarded(s, leader, err, func(to *peer) (*lakepb.DropTableResponse, error) { return to.catalog.DropTable(to.ctx, req) })
+	}
 	if err := s.begin(); err != nil {
 		return nil, err
 	}

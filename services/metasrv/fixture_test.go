@@ -59,10 +59,11 @@ func (p people) Authenticate(_ context.Context, token string) (access.Principal,
 }
 
 var everybody = people{
-	"root":  {Name: "root", Tenant: "default", Role: access.Admin, Namespaces: []string{"*"}},
-	"red":   {Name: "red", Tenant: "red", Role: access.User, Namespaces: []string{"r", "shared"}},
-	"blue":  {Name: "blue", Tenant: "blue", Role: access.User, Namespaces: []string{"b", "shared"}},
-	"other": {Name: "other", Tenant: "other", Role: access.User},
+	"root":   {Name: "root", Tenant: "default", Role: access.Admin, Namespaces: []string{"*"}},
+	"red":    {Name: "red", Tenant: "red", Role: access.User, Namespaces: []string{"r", "shared"}},
+	"blue":   {Name: "blue", Tenant: "blue", Role: access.User, Namespaces: []string{"b", "shared"}},
+	"other":  {Name: "other", Tenant: "other", Role: access.User},
+	"member": {Name: "member", Tenant: "default", Role: access.MetadataPeer},
 }
 
 func as(ctx context.Context, token string) context.Context {
@@ -199,6 +200,12 @@ func start(t testing.TB, change ...func(*metasrv.Options)) *authority {
 
 func startOn(t testing.TB, store metastore.Store, storage engine.Engine, change ...func(*metasrv.Options)) *authority {
 	t.Helper()
+	return startAt(t, store, storage, bufconn.Listen(1<<20), change...)
+}
+
+// startAt runs a server on a listener, which others may reach too.
+func startAt(t testing.TB, store metastore.Store, storage engine.Engine, lis net.Listener, change ...func(*metasrv.Options)) *authority {
+	t.Helper()
 	a := &authority{store: &hooked{Store: store}, engine: &disturbed{Engine: storage}, starter: new(starter)}
 	opts := metasrv.Options{
 		Store: a.store, Engine: a.engine, Starter: a.starter, Logger: quiet,
@@ -212,12 +219,16 @@ func startOn(t testing.TB, store metastore.Store, storage engine.Engine, change 
 	a.Server, err = metasrv.New(opts)
 	require.NoError(t, err)
 	a.records = catalog.New(store, catalog.Options{})
-	lis := bufconn.Listen(1 << 20)
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- a.Serve(ctx, lis, metasrv.ListenOptions{Auth: everybody, Logger: quiet}) }()
 	conn, err := grpc.NewClient("passthrough:///", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }))
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			if local, ok := lis.(*bufconn.Listener); ok {
+				return local.DialContext(ctx)
+			}
+			return new(net.Dialer).DialContext(ctx, "tcp", lis.Addr().String())
+		}))
 	require.NoError(t, err)
 	a.catalog, a.procedures = lakepb.NewCatalogClient(conn), lakepb.NewProceduresClient(conn)
 	a.flight = flight.NewFlightServiceClient(conn)

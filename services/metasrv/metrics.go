@@ -16,6 +16,8 @@ type metrics struct {
 	stage     *prometheus.HistogramVec
 	group     prometheus.Histogram
 	outcomes  *prometheus.CounterVec
+	campaign  *prometheus.CounterVec
+	forwarded *prometheus.CounterVec
 }
 
 // newMetrics makes the series and registers them if there is a registry.
@@ -47,6 +49,14 @@ func newMetrics(r prometheus.Registerer, s *Server) (*metrics, error) {
 			Name: "lake_metasrv_commit_total",
 			Help: "Attempts to commit a version, by outcome.",
 		}, []string{"outcome"}),
+		campaign: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "lake_metasrv_campaign_total",
+			Help: "Steps of the leader election, by what they did.",
+		}, []string{"outcome"}),
+		forwarded: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "lake_metasrv_forwarded_total",
+			Help: "Writes a follower passed on to the leader, by gRPC code.",
+		}, []string{"code"}),
 	}
 	if r == nil {
 		return m, nil
@@ -60,7 +70,7 @@ func newMetrics(r prometheus.Registerer, s *Server) (*metrics, error) {
 		}
 		return 1
 	})
-	for _, c := range []prometheus.Collector{m.admission, m.inflight, m.reserved, m.stage, m.group, m.outcomes, ready} {
+	for _, c := range []prometheus.Collector{m.admission, m.inflight, m.reserved, m.stage, m.group, m.outcomes, m.campaign, m.forwarded, ready} {
 		if err := r.Register(c); err != nil {
 			return nil, err
 		}

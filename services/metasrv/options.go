@@ -5,10 +5,12 @@ package metasrv
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
 
 	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/engine"
@@ -30,6 +32,12 @@ type Starter interface {
 	UIURL(workflowID string) string
 }
 
+// PeerConn is a connection to another member of the group.
+type PeerConn interface {
+	grpc.ClientConnInterface
+	io.Closer
+}
+
 // noStarter leaves every procedure to the sweep.
 type noStarter struct{}
 
@@ -49,6 +57,12 @@ type Options struct {
 	Catalog *catalog.Catalog
 	// Election tunes the leader election.
 	Election catalog.ElectionOptions
+	// Peers connects to another member of the group at the address it
+	// advertises in its [catalog.ElectionOptions]. A follower then passes writes
+	// on to the leader; the connection's credentials need a role that may act
+	// for others. nil lets a follower refuse writes with lake.Unavailable. The
+	// server keeps one connection and closes it.
+	Peers func(address string) (PeerConn, error)
 	// Starter starts procedures; nil leaves them to the sweep.
 	Starter Starter
 	// Sweep deletes everything under the location of an incarnation that was

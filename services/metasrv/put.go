@@ -26,6 +26,9 @@ type flightService struct {
 
 // DoPut implements the append protocol of internal/appendwire.
 func (f *flightService) DoPut(stream flight.FlightService_DoPutServer) error {
+	if passed, err := f.server.passPut(stream); passed || err != nil {
+		return err
+	}
 	result, err := f.server.put(stream.Context(), stream)
 	if err != nil {
 		return err

@@ -33,6 +33,7 @@ type Server struct {
 	commits   *committers
 	schemas   schemaCache
 	published publishedVersions
+	peers     peers
 	metrics   *metrics
 
 	// work is the context of what no longer depends on a client: appends with
@@ -55,7 +56,14 @@ func New(opts Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{opts: opts, catalog: opts.Catalog}
+	s := &Server{opts: opts, catalog: opts.Catalog, peers: peers{dial: opts.Peers}}
+	observe := opts.Election.Observe
+	opts.Election.Observe = func(event catalog.ElectionEvent) {
+		s.metrics.campaign.WithLabelValues(string(event)).Inc()
+		if observe != nil {
+			observe(event)
+		}
+	}
 	if s.election, err = catalog.NewElection(opts.Store, opts.Election); err != nil {
 		return nil, err
 	}
@@ -106,6 +114,7 @@ func (s *Server) Run(ctx context.Context) error {
 	s.drain()
 	resign()
 	<-resigned
+	s.closePeers()
 	return nil
 }
 

@@ -47,6 +47,9 @@ func (s *Server) UndropTable(ctx context.Context, req *lakepb.UndropTableRequest
 	if !p.May(name.Namespace) {
 		return nil, noTable(name)
 	}
+	if leader, err := s.elsewhere(ctx, p); leader != nil || err != nil {
+		return forwarded(s, leader, err, func(to *peer) (*lakepb.Table, error) { return to.catalog.UndropTable(to.ctx, req) })
+	}
 	if err := s.begin(); err != nil {
 		return nil, err
 	}
