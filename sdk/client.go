@@ -5,12 +5,11 @@ package sdk
 import (
 	"context"
 	"errors"
-	"net"
-	"strconv"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/flight"
 	"github.com/apache/arrow-go/v18/arrow/flight/flightsql"
+	flightpb "github.com/apache/arrow-go/v18/arrow/flight/gen/flight"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -41,19 +40,27 @@ type Client struct {
 // to prove that it answers and accepts the credentials. It fails with
 // lake.Unavailable when nobody answers, lake.Unauthenticated when the token is
 // not accepted and lake.Invalid when addr is not usable.
+//
+// addr may list several replicas of one deployment, separated by commas, in
+// the order of preference. Calls go to the first that is connected and says
+// that it serves; they move on when it does not and return when it is back.
+// Reads that meet the failure are repeated on the next; appends are repeated
+// as [Client.Append] says; other calls that were on their way fail with
+// lake.Unavailable. One program stays with one replica, so it reads its own
+// writes. The rules about TLS, loopback and tokens hold for each address.
 func Connect(ctx context.Context, addr string, opts ...Option) (*Client, error) {
 	o := options{retryWindow: defaultRetryWindow}
 	for _, opt := range opts {
 		opt(&o)
 	}
 	c := &Client{retryWindow: o.retryWindow}
-	query, err := c.dial(ctx, addr, &o)
+	query, err := c.dial(ctx, addr, flightpb.FlightService_ServiceDesc.ServiceName, &o)
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	authority := query
 	if o.metasrv != "" {
-		if authority, err = c.dial(ctx, o.metasrv, &o); err != nil {
+		if authority, err = c.dial(ctx, o.metasrv, lakepb.Catalog_ServiceDesc.ServiceName, &o); err != nil {
 			return nil, errors.Join(err, c.Close())
 		}
 	}
@@ -73,30 +80,18 @@ func (c *Client) Close() error {
 	return failed
 }
 
-func (c *Client) dial(ctx context.Context, addr string, o *options) (*grpc.ClientConn, error) {
-	if err := checkAddress(addr); err != nil {
-		return nil, err
-	}
-	opts, err := o.dialOptions(addr)
+// dial connects to the first of some addresses that serves.
+func (c *Client) dial(ctx context.Context, list, service string, o *options) (*grpc.ClientConn, error) {
+	addrs, err := parseEndpoints(list)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := grpc.NewClient("passthrough:///"+addr, opts...)
+	conn, err := o.newConn(addrs, service)
 	if err != nil {
-		return nil, lake.Errorf(lake.Invalid, "connect to %s: %w", addr, err)
+		return nil, err
 	}
 	c.conns = append(c.conns, conn)
-	return conn, probe(ctx, conn, addr)
-}
-
-func checkAddress(addr string) error {
-	host, port, err := net.SplitHostPort(addr)
-	if err == nil && host != "" {
-		if n, e := strconv.Atoi(port); e == nil && n > 0 && n < 1<<16 {
-			return nil
-		}
-	}
-	return lake.Errorf(lake.Invalid, "address %q: want host:port, such as 127.0.0.1:50051", addr)
+	return conn, probe(ctx, conn, list)
 }
 
 // probe asks for the server's health. A server that answers without knowing

@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
 
 	"github.com/lakeplane/lake/lake"
 )
@@ -23,6 +25,17 @@ const (
 	// 4 MiB; the slack is for a single large row.
 	maxMessageBytes = lake.MaxAppendBytes + 1<<20
 )
+
+// keepaliveParams find a server that vanished without closing its connections
+// while a call waits for it. Servers of Lake allow a ping every five seconds.
+var keepaliveParams = keepalive.ClientParameters{Time: 20 * time.Second, Timeout: 10 * time.Second}
+
+// connectParams try a server that is away again within seconds; gRPC's own
+// limit is two minutes, for which nobody would use a replica that is back.
+var connectParams = grpc.ConnectParams{
+	Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 5 * time.Second},
+	MinConnectTimeout: 5 * time.Second,
+}
 
 // Option configures [Connect].
 type Option func(*options)
@@ -37,7 +50,8 @@ type options struct {
 }
 
 // WithMetasrv sends catalog calls, procedures and appends straight to the
-// authority at addr instead of through the query replica.
+// authority at addr instead of through the query replica. addr may be a list,
+// as for [Connect].
 func WithMetasrv(addr string) Option { return func(o *options) { o.metasrv = addr } }
 
 // WithToken sends a bearer token with every call. It is refused over a
@@ -63,9 +77,12 @@ func WithDialOptions(opts ...grpc.DialOption) Option {
 	return func(o *options) { o.dial = append(o.dial, opts...) }
 }
 
-// dialOptions decides how addr is reached.
-func (o *options) dialOptions(addr string) ([]grpc.DialOption, error) {
-	plaintext := o.tls == nil && (o.insecure || isLoopback(addr))
+// dialOptions decides how the addresses are reached.
+func (o *options) dialOptions(addrs []string) ([]grpc.DialOption, error) {
+	plaintext, err := o.plaintext(addrs)
+	if err != nil {
+		return nil, err
+	}
 	transport := credentials.NewTLS(o.tls)
 	if plaintext {
 		transport = insecure.NewCredentials()
@@ -74,6 +91,8 @@ func (o *options) dialOptions(addr string) ([]grpc.DialOption, error) {
 		grpc.WithTransportCredentials(transport),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes), grpc.MaxCallSendMsgSize(maxMessageBytes)),
 		grpc.WithUserAgent("lake-sdk-go"),
+		grpc.WithKeepaliveParams(keepaliveParams),
+		grpc.WithConnectParams(connectParams),
 	}
 	if o.token != "" {
 		if strings.ContainsAny(o.token, "\r\n\x00") {

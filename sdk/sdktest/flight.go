@@ -14,7 +14,6 @@ import (
 	flightpb "github.com/apache/arrow-go/v18/arrow/flight/gen/flight"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
@@ -292,16 +291,6 @@ func (s *Server) DoAction(action *flight.Action, stream flight.FlightService_DoA
 		return err
 	}
 	return stream.Send(&flight.Result{Body: body})
-}
-
-func (s *Server) unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
-	s.note(ctx)
-	return handle(ctx, req)
-}
-
-func (s *Server) stream(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
-	s.note(stream.Context())
-	return handle(srv, stream)
 }
 
 func (s *Server) note(ctx context.Context) {

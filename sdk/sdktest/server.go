@@ -8,7 +8,6 @@ package sdktest
 import (
 	"cmp"
 	"context"
-	"net"
 	"slices"
 	"sync"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/flight"
 	"github.com/apache/arrow-go/v18/arrow/memory"
-	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/lakeplane/lake/api/lakepb"
@@ -61,7 +59,7 @@ type Server struct {
 	// PageSize bounds listings, to try paging. Set it before the first call.
 	PageSize int
 
-	addr string
+	main *Front
 
 	mu         sync.Mutex
 	tables     map[lake.TableName]*table
@@ -107,31 +105,15 @@ func New(t TB) *Server {
 
 // Start starts a server on a loopback port; stop ends it and its calls.
 func Start() (s *Server, stop func(), err error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
+	s = &Server{PageSize: 100, tables: map[lake.TableName]*table{}, answers: map[string]answer{}}
+	if s.main, err = s.front(); err != nil {
 		return nil, nil, err
 	}
-	s = &Server{
-		PageSize: 100, addr: listener.Addr().String(),
-		tables: map[lake.TableName]*table{}, answers: map[string]answer{},
-	}
-	server := grpc.NewServer(grpc.MaxRecvMsgSize(lake.MaxAppendBytes), grpc.ChainUnaryInterceptor(s.unary), grpc.ChainStreamInterceptor(s.stream))
-	lakepb.RegisterCatalogServer(server, s)
-	lakepb.RegisterProceduresServer(server, s)
-	flight.RegisterFlightServiceServer(server, s)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = server.Serve(listener)
-	}()
-	return s, func() {
-		server.Stop()
-		<-done
-	}, nil
+	return s, s.main.Stop, nil
 }
 
 // Addr is the host:port to connect to.
-func (s *Server) Addr() string { return s.addr }
+func (s *Server) Addr() string { return s.main.Addr() }
 
 // Plan sets what happens to the next append attempts, one each; later ones
 // succeed.
