@@ -1,0 +1,223 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package robustness
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow/flight"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakeplane/lake/api/lakepb"
+	enginelance "github.com/lakeplane/lake/engine/lance"
+	"github.com/lakeplane/lake/internal/grpcerr"
+	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/metastore"
+	"github.com/lakeplane/lake/metastore/pebble"
+	"github.com/lakeplane/lake/metastore/postgres"
+	"github.com/lakeplane/lake/objstore/local"
+)
+
+// backend is what a cluster keeps its records in.
+type backend string
+
+const (
+	onPebble   backend = "pebble"   // one member, which holds the directory
+	onPostgres backend = "postgres" // two members on one database
+)
+
+var backends = []backend{onPebble, onPostgres}
+
+// cluster is a metadata group of real processes on one metastore and one
+// object store.
+type cluster struct {
+	t       testing.TB
+	backend backend
+	config  memberConfig // of every member, without its name
+	objects *local.Store
+	engine  *enginelance.Engine
+	ledger  *ledger
+
+	mu    sync.Mutex
+	slots map[string]*process // by member name
+	// store is the parent's own connection, on Postgres.
+	store metastore.Store
+}
+
+var clusters atomic.Int64
+
+// newCluster makes an empty deployment without members.
+func newCluster(t testing.TB, b backend, change ...func(*memberConfig)) *cluster {
+	t.Helper()
+	c := &cluster{t: t, backend: b, slots: map[string]*process{}, ledger: newLedger()}
+	c.config = memberConfig{Dir: t.TempDir(), Lease: shortLease}
+	if b == onPostgres {
+		c.config.DSN = postgresDSN(t.(*testing.T))
+		c.config.Schema = fmt.Sprintf("robustness_%d", clusters.Add(1))
+	}
+	for _, f := range change {
+		f(&c.config)
+	}
+	var err error
+	c.objects, err = local.Open(filepath.Join(c.config.Dir, "objects"))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = c.objects.Close() })
+	c.engine, err = enginelance.New(enginelance.Options{Store: c.objects})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = c.engine.Close() })
+	if b == onPostgres {
+		c.store, err = postgres.Open(t.Context(), postgres.Options{DSN: c.config.DSN, Schema: c.config.Schema, MaxConns: 4})
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = c.store.Close() })
+	}
+	return c
+}
+
+// start starts a member and waits until it answers.
+func (c *cluster) start(name string) *process {
+	c.t.Helper()
+	cfg := c.config
+	cfg.Name = name
+	p := spawn(c.t, cfg).ready(c.t)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.slots[name] = p
+	return p
+}
+
+// startAll starts all members, the first of which leads.
+func (c *cluster) startAll() {
+	c.t.Helper()
+	c.start("a").leading(c.t)
+	if c.backend == onPostgres {
+		c.start("b")
+	}
+}
+
+// running returns the members that have not been killed, in random order.
+func (c *cluster) running() (list []*process) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.slots {
+		if p.alive() {
+			list = append(list, p)
+		}
+	}
+	rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list
+}
+
+// leader waits until a member leads and returns it.
+func (c *cluster) leader() *process {
+	c.t.Helper()
+	var found *process
+	require.Eventually(c.t, func() bool {
+		for _, p := range c.running() {
+			if ask(p, func(r *reported) bool { return r.leads }) {
+				found = p
+			}
+		}
+		return found != nil
+	}, patience, 2*time.Millisecond, "nobody leads")
+	return found
+}
+
+// withStore gives access to the records. An embedded metastore has one user, so
+// its member is killed for it, and must be started again by the caller.
+func (c *cluster) withStore(f func(metastore.Store)) {
+	c.t.Helper()
+	if c.store != nil {
+		f(c.store)
+		return
+	}
+	for _, p := range c.running() {
+		p.kill()
+	}
+	store, err := pebble.Open(filepath.Join(c.config.Dir, "meta"), pebble.Options{})
+	require.NoError(c.t, err)
+	defer store.Close()
+	f(store)
+}
+
+// revive starts the members that are not running and waits for a leader.
+func (c *cluster) revive() {
+	c.t.Helper()
+	names := []string{"a"}
+	if c.backend == onPostgres {
+		names = append(names, "b")
+	}
+	for _, name := range names {
+		c.mu.Lock()
+		p := c.slots[name]
+		c.mu.Unlock()
+		if p == nil || !p.alive() {
+			c.start(name)
+		}
+	}
+	c.leader()
+}
+
+// create makes a table, whoever leads, and forgets that it may have been made
+// by an attempt whose answer was lost.
+func (c *cluster) create(name string) lake.TableName {
+	c.t.Helper()
+	table := lake.TableName{Namespace: "r", Name: name}
+	require.Eventually(c.t, func() bool {
+		for _, p := range c.running() {
+			err := createTable(c.t.Context(), p, table)
+			if err == nil || lake.Is(err, lake.AlreadyExists) {
+				return true
+			}
+		}
+		return false
+	}, patience, 10*time.Millisecond, "creating %s", table)
+	return table
+}
+
+func createTable(ctx context.Context, p *process, table lake.TableName) error {
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	defer cancel()
+	_, err := p.catalog.CreateTable(ctx, &lakepb.CreateTableRequest{
+		Name: wireName(table), Schema: flight.SerializeSchema(rowSchema, memory.DefaultAllocator),
+	})
+	return grpcerr.FromStatus(err)
+}
+
+func wireName(t lake.TableName) *lakepb.TableName {
+	return &lakepb.TableName{Namespace: t.Namespace, Name: t.Name}
+}
+
+// leaseRecord is the record of the election's deadline.
+type leaseRecord struct {
+	Holder   string    `json:"holder"`
+	Epoch    uint64    `json:"epoch"`
+	Deadline time.Time `json:"deadline"`
+}
+
+// lease reads who leads until when.
+func (c *cluster) lease() leaseRecord {
+	c.t.Helper()
+	found, err := c.store.Get(c.t.Context(), "election/leader-deadline")
+	require.NoError(c.t, err)
+	var r leaseRecord
+	require.NoError(c.t, json.Unmarshal(found.Value, &r))
+	return r
+}
+
+// nameOf is the member that a lease's holder is a life of.
+func (r leaseRecord) member() string {
+	name, _, _ := strings.Cut(r.Holder, "-")
+	return name
+}

@@ -1,0 +1,78 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+// Package robustness kills, stops and replaces real processes of the authority
+// at named places of an append, and at random, and then reads everything to
+// see that no acknowledged append was lost or applied twice.
+//
+// The test binary is also the process under test: with [memberEnv] in its
+// environment it is a metasrv over a real metastore, a real object store and
+// the Lance engine, each behind a thin wrapper that says on standard output
+// where it is and stops there when it was told to on standard input. The
+// production packages know nothing of it.
+package robustness
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakeplane/lake/internal/pgtest"
+)
+
+// loops is how many random crash loops run; LAKE_ROBUSTNESS_LOOPS sets it as
+// well. seed repeats a run that failed, as far as processes can be repeated.
+var (
+	loops = flag.Int("loops", loopsFromEnv(), "random crash loops")
+	seed  = flag.Uint64("seed", 0, "seed of the random loops; 0 takes a fresh one")
+)
+
+func loopsFromEnv() int {
+	if n, err := strconv.Atoi(os.Getenv("LAKE_ROBUSTNESS_LOOPS")); err == nil {
+		return n
+	}
+	return 200
+}
+
+func TestMain(m *testing.M) {
+	if config := os.Getenv(memberEnv); config != "" {
+		if err := beMember(config); err != nil {
+			fmt.Fprintln(os.Stderr, "member:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	code := m.Run()
+	if database.server != nil {
+		_ = database.server.Stop()
+	}
+	os.Exit(code)
+}
+
+// database is the PostgreSQL server that the tests share; each cluster has a
+// schema of its own in it.
+var database struct {
+	once   sync.Once
+	server *pgtest.Server
+	err    error
+}
+
+// postgresDSN starts the server at the first call. Its durability is not what
+// is tested here: nobody kills it.
+func postgresDSN(t *testing.T) string {
+	t.Helper()
+	database.once.Do(func() {
+		database.server, database.err = pgtest.Start("fsync=off", "max_connections=300")
+	})
+	if os.Getenv("CI") == "" && database.err != nil {
+		t.Skipf("no PostgreSQL: %v", database.err)
+	}
+	require.NoError(t, database.err)
+	return database.server.DSN()
+}

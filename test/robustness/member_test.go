@@ -1,0 +1,154 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package robustness
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/lakeplane/lake/catalog"
+	enginelance "github.com/lakeplane/lake/engine/lance"
+	"github.com/lakeplane/lake/metastore"
+	"github.com/lakeplane/lake/metastore/faultstore"
+	"github.com/lakeplane/lake/metastore/pebble"
+	"github.com/lakeplane/lake/metastore/postgres"
+	"github.com/lakeplane/lake/objstore/local"
+	"github.com/lakeplane/lake/services/access"
+	"github.com/lakeplane/lake/services/metasrv"
+)
+
+// memberEnv holds the [memberConfig] of a member, in JSON.
+const memberEnv = "LAKE_ROBUSTNESS_MEMBER"
+
+// memberConfig says what a member works with. Without a DSN it is the only
+// member, on an embedded metastore.
+type memberConfig struct {
+	Name   string
+	Dir    string // holds meta/ and objects/
+	DSN    string
+	Schema string
+	Lease  lease
+	// Faults is the share of metastore calls that go wrong, by FaultSeed.
+	Faults    float64
+	FaultSeed uint64
+}
+
+// lease are the times of the election.
+type lease struct{ TTL, Renew, Poll, Margin, Skew time.Duration }
+
+// shortLease keeps a takeover under two seconds.
+var shortLease = lease{
+	TTL: time.Second, Renew: 250 * time.Millisecond, Poll: 50 * time.Millisecond,
+	Margin: 200 * time.Millisecond, Skew: 100 * time.Millisecond,
+}
+
+// beMember serves until it is killed, or until its parent is gone.
+func beMember(config string) error {
+	var cfg memberConfig
+	if err := json.Unmarshal([]byte(config), &cfg); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	g := newGate(os.Stdout)
+	go func() {
+		g.obey(os.Stdin)
+		os.Exit(3) // the parent died
+	}()
+	return serve(ctx, cfg, g)
+}
+
+func serve(ctx context.Context, cfg memberConfig, g *gate) error {
+	log := slog.New(slog.NewTextHandler(logOutput(), nil)).With("member", cfg.Name)
+	store, err := openStore(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	objects, err := local.Open(filepath.Join(cfg.Dir, "objects"))
+	if err != nil {
+		return err
+	}
+	storage, err := enginelance.New(enginelance.Options{Store: gatedObjects{objects, g}})
+	if err != nil {
+		return err
+	}
+	server, err := metasrv.New(metasrv.Options{
+		Store: &gatedStore{Store: store, gate: g}, Engine: gatedEngine{storage, g}, Logger: log,
+		Election: catalog.ElectionOptions{
+			Holder: cfg.Name + "-" + holderSuffix(), Exclusive: cfg.DSN == "",
+			TTL: cfg.Lease.TTL, Renew: cfg.Lease.Renew, Poll: cfg.Lease.Poll, Margin: cfg.Lease.Margin, MaxClockSkew: cfg.Lease.Skew,
+		},
+		Append: metasrv.AppendOptions{Wait: 2 * time.Second},
+		Grace:  2 * time.Second,
+	})
+	if err != nil {
+		return err
+	}
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	go reportLeading(ctx, server, g)
+	g.say("listening %s", lis.Addr())
+	return server.Serve(ctx, lis, metasrv.ListenOptions{
+		Auth: anyone{}, Logger: log,
+		Extra: []grpc.ServerOption{grpc.ChainStreamInterceptor(g.stream)},
+	})
+}
+
+// holderSuffix tells the lives of a member apart.
+func holderSuffix() string { return time.Now().Format("150405.000000") }
+
+func logOutput() io.Writer {
+	if os.Getenv("LAKE_ROBUSTNESS_LOG") != "" {
+		return os.Stderr
+	}
+	return io.Discard
+}
+
+func openStore(ctx context.Context, cfg memberConfig, log *slog.Logger) (store metastore.Store, err error) {
+	if cfg.DSN == "" {
+		store, err = pebble.Open(filepath.Join(cfg.Dir, "meta"), pebble.Options{Logger: log})
+	} else {
+		store, err = postgres.Open(ctx, postgres.Options{DSN: cfg.DSN, Schema: cfg.Schema, MaxConns: 8, Logger: log})
+	}
+	if err != nil || cfg.Faults == 0 {
+		return store, err
+	}
+	return faultstore.New(store, faultstore.NewRandom(cfg.FaultSeed, cfg.Faults, 50*time.Millisecond)), nil
+}
+
+// reportLeading tells the parent whenever the member begins or ceases to take
+// writes.
+func reportLeading(ctx context.Context, server *metasrv.Server, g *gate) {
+	led := false
+	for ctx.Err() == nil {
+		if leads := server.Leading(); leads != led {
+			led = leads
+			g.say("leading %t", leads)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+// anyone lets everybody in, on loopback.
+type anyone struct{}
+
+func (anyone) LoopbackOnly() bool { return true }
+
+func (anyone) Authenticate(context.Context, string) (access.Principal, error) {
+	return access.Principal{Name: "tester", Tenant: "default", Role: access.Admin, Namespaces: []string{access.AllNamespaces}}, nil
+}
