@@ -610,8 +610,9 @@ type MetastoreCommitRequest struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Cluster string                 `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
 	Ops     []*MetastoreOp         `protobuf:"bytes,2,rep,name=ops,proto3" json:"ops,omitempty"`
-	// Required: the client makes it, so that a repeated send applies once.
-	Token         string `protobuf:"bytes,3,opt,name=token,proto3" json:"token,omitempty"`
+	// Required, any bytes: the client makes it, so that a repeated send applies
+	// once.
+	Token         []byte `protobuf:"bytes,3,opt,name=token,proto3" json:"token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -660,11 +661,11 @@ func (x *MetastoreCommitRequest) GetOps() []*MetastoreOp {
 	return nil
 }
 
-func (x *MetastoreCommitRequest) GetToken() string {
+func (x *MetastoreCommitRequest) GetToken() []byte {
 	if x != nil {
 		return x.Token
 	}
-	return ""
+	return nil
 }
 
 type MetastoreConflict struct {
@@ -903,7 +904,7 @@ const file_metastore_proto_rawDesc = "" +
 	"\x16MetastoreCommitRequest\x12\x18\n" +
 	"\acluster\x18\x01 \x01(\tR\acluster\x12&\n" +
 	"\x03ops\x18\x02 \x03(\v2\x14.lake.v1.MetastoreOpR\x03ops\x12\x14\n" +
-	"\x05token\x18\x03 \x01(\tR\x05token\"f\n" +
+	"\x05token\x18\x03 \x01(\fR\x05token\"f\n" +
 	"\x11MetastoreConflict\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05known\x18\x02 \x01(\bR\x05known\x12\x1d\n" +

@@ -38,6 +38,10 @@ const (
 // Metastore serves the records of one cluster. Callers need the role worker,
 // metadata_peer or admin. A request that names another cluster is refused with
 // FAILED_PRECONDITION before anything is read.
+//
+// No answer is larger than 8 MiB: a page ends early, with a cursor, and a
+// GetAll of more is refused. The record that holds the cluster's id is the
+// server's own: nobody reads or writes it through this service.
 type MetastoreClient interface {
 	// Describe says which cluster answers and what its store can do.
 	Describe(ctx context.Context, in *MetastoreDescribeRequest, opts ...grpc.CallOption) (*MetastoreDescribeResponse, error)
@@ -52,6 +56,7 @@ type MetastoreClient interface {
 	// that it may have applied; the same token may be sent again.
 	Commit(ctx context.Context, in *MetastoreCommitRequest, opts ...grpc.CallOption) (*MetastoreCommitResponse, error)
 	// Watch sends a hint whenever something under the prefix may have changed.
+	// The response's headers say that the watch is in force.
 	Watch(ctx context.Context, in *MetastoreWatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[MetastoreWatchResponse], error)
 }
 
@@ -139,6 +144,10 @@ type Metastore_WatchClient = grpc.ServerStreamingClient[MetastoreWatchResponse]
 // Metastore serves the records of one cluster. Callers need the role worker,
 // metadata_peer or admin. A request that names another cluster is refused with
 // FAILED_PRECONDITION before anything is read.
+//
+// No answer is larger than 8 MiB: a page ends early, with a cursor, and a
+// GetAll of more is refused. The record that holds the cluster's id is the
+// server's own: nobody reads or writes it through this service.
 type MetastoreServer interface {
 	// Describe says which cluster answers and what its store can do.
 	Describe(context.Context, *MetastoreDescribeRequest) (*MetastoreDescribeResponse, error)
@@ -153,6 +162,7 @@ type MetastoreServer interface {
 	// that it may have applied; the same token may be sent again.
 	Commit(context.Context, *MetastoreCommitRequest) (*MetastoreCommitResponse, error)
 	// Watch sends a hint whenever something under the prefix may have changed.
+	// The response's headers say that the watch is in force.
 	Watch(*MetastoreWatchRequest, grpc.ServerStreamingServer[MetastoreWatchResponse]) error
 	mustEmbedUnimplementedMetastoreServer()
 }

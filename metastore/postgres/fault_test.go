@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -18,16 +19,26 @@ import (
 
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/metastore"
+	"github.com/lakeplane/lake/metastore/faultproxy"
 	"github.com/lakeplane/lake/metastore/metastoretest"
 )
 
 // openThrough opens a store behind a proxy.
-func openThrough(t *testing.T) (*Store, *proxy) {
+func openThrough(t *testing.T) (*Store, *faultproxy.Proxy) {
 	t.Helper()
 	opts := options(t)
-	p := newProxy(t, server.Addr(), "commit_txn")
-	opts.DSN = p.through(opts.DSN)
+	p := through(t, &opts, "commit_txn")
 	return openWith(t, opts), p
+}
+
+// through leads opts through a proxy that harms the queries with a word.
+func through(tb testing.TB, opts *Options, word string) *faultproxy.Proxy {
+	tb.Helper()
+	p, err := faultproxy.Start(server.Addr(), faultproxy.Options{Word: word})
+	require.NoError(tb, err)
+	tb.Cleanup(p.Close)
+	opts.DSN = strings.Replace(opts.DSN, server.Addr(), p.Addr(), 1)
+	return p
 }
 
 func createA(token string) metastore.Txn {
@@ -41,31 +52,31 @@ func TestFaultMatrix(t *testing.T) {
 	unknown := metastore.ErrUnknownOutcome
 	for _, c := range []struct {
 		name    string
-		plan    func(int) harm
+		plan    faultproxy.Plan
 		taken   bool  // the key is there already, so the answer is a conflict
 		want    error // nil: told that it applied
 		applied bool
 	}{
-		{"request lost once", first(dropRequest), false, nil, true},
-		{"answer lost once", first(dropAnswer), false, nil, true},
-		{"request lost always", always(dropRequest), false, unknown, false},
-		{"answer lost always", always(dropAnswer), false, unknown, true},
-		{"conflict, request lost once", first(dropRequest), true, unknown, false},
-		{"conflict, answer lost once", first(dropAnswer), true, unknown, false},
+		{"request lost once", faultproxy.First(1, faultproxy.DropRequest), false, nil, true},
+		{"answer lost once", faultproxy.First(1, faultproxy.DropAnswer), false, nil, true},
+		{"request lost always", faultproxy.Always(faultproxy.DropRequest), false, unknown, false},
+		{"answer lost always", faultproxy.Always(faultproxy.DropAnswer), false, unknown, true},
+		{"conflict, request lost once", faultproxy.First(1, faultproxy.DropRequest), true, unknown, false},
+		{"conflict, answer lost once", faultproxy.First(1, faultproxy.DropAnswer), true, unknown, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, p := openThrough(t)
 			if c.taken {
 				require.NoError(t, s.Commit(t.Context(), metastore.Txn{Ops: []metastore.Op{metastore.Create("a", []byte("0"))}}))
 			}
-			p.harmNext(c.plan)
+			p.Harm(c.plan)
 			err := s.Commit(t.Context(), createA("t"))
 			if c.want == nil {
 				require.NoError(t, err)
 			} else {
 				require.ErrorIs(t, err, c.want)
 			}
-			p.harmNext(always(pass))
+			p.Harm(faultproxy.Always(faultproxy.Pass))
 			rec, err := s.Get(t.Context(), "a")
 			require.Equal(t, c.applied, err == nil && string(rec.Value) == "1")
 
@@ -82,16 +93,15 @@ func TestFaultMatrix(t *testing.T) {
 func TestReadsFailRetryably(t *testing.T) {
 	needServer(t)
 	opts := options(t)
-	p := newProxy(t, server.Addr(), `".record`)
-	opts.DSN = p.through(opts.DSN)
+	p := through(t, &opts, `".record`)
 	s := openWith(t, opts)
-	for _, h := range []harm{dropRequest, dropAnswer, cut} {
+	for _, h := range []faultproxy.Harm{faultproxy.DropRequest, faultproxy.DropAnswer, faultproxy.Cut} {
 		for name, read := range map[string]func() error{
 			"get":  func() error { _, err := s.Get(t.Context(), "a"); return err },
 			"scan": func() error { _, err := s.Scan(t.Context(), "", "", 1); return err },
 			"all":  func() error { _, err := s.GetAll(t.Context(), []string{"a"}); return err },
 		} {
-			p.harmNext(first(h))
+			p.Harm(faultproxy.First(1, h))
 			require.ErrorIs(t, read(), metastore.ErrRetryable, name)
 		}
 	}
@@ -99,7 +109,7 @@ func TestReadsFailRetryably(t *testing.T) {
 
 func TestUnreachableServerIsRetryable(t *testing.T) {
 	s, p := openThrough(t)
-	p.close()
+	p.Close()
 	err := s.Commit(t.Context(), createA("t"))
 	for err != nil && errors.Is(err, metastore.ErrUnknownOutcome) {
 		err = s.Commit(t.Context(), createA("t")) // connections from before
@@ -114,16 +124,16 @@ func TestHistoriesUnderFaults(t *testing.T) {
 	var mu sync.Mutex
 	metastoretest.RunHistories(t, func(tb testing.TB) metastore.Store {
 		s, p := openThrough(t)
-		p.harmNext(func(int) harm {
+		p.Harm(func(int) faultproxy.Harm {
 			mu.Lock()
 			defer mu.Unlock()
 			if rng.Float64() < 0.15 {
-				return []harm{dropRequest, dropAnswer, cut}[rng.IntN(3)]
+				return []faultproxy.Harm{faultproxy.DropRequest, faultproxy.DropAnswer, faultproxy.Cut}[rng.IntN(3)]
 			}
-			return pass
+			return faultproxy.Pass
 		})
 		return s
-	}, metastoretest.Histories{Seeds: 10})
+	}, metastoretest.Histories{})
 }
 
 // blocker holds the lock of a key, as a commit under way does.
