@@ -35,10 +35,11 @@ type Engine interface {
 	// Create stages version 1 of a new incarnation, holding no rows.
 	Create(ctx context.Context, loc lake.Location, inc lake.Incarnation, schema *arrow.Schema) (Staged, error)
 
-	// StageData writes the rows of one append operation into data objects
-	// that no version names yet. rows must have the table's schema. Several
-	// calls for one table may run at once, before it is known which version
-	// they will join. The reader is consumed, not released.
+	// StageData takes the rows of one append operation, before it is known
+	// which version they will join: it writes them into data objects that no
+	// version names yet, or holds few rows in memory until StageAppend. rows
+	// must have the table's schema. Several calls for one table may run at
+	// once. The reader is consumed, not released.
 	StageData(ctx context.Context, loc lake.Location, schema *arrow.Schema, rows array.RecordReader) (Data, error)
 
 	// StageAppend stages the version after base, which adds the data of the
@@ -92,8 +93,11 @@ type Append struct {
 type Data interface {
 	// Rows is the number of rows staged.
 	Rows() uint64
-	// Bytes is the total size of the data objects.
+	// Bytes is the total size of the data objects, and of what is in memory.
 	Bytes() uint64
+	// Memory is the size of the rows held in memory, in bytes. It is garbage
+	// collected with the Data.
+	Memory() uint64
 }
 
 // Staged is a version that is fully written and not current yet.

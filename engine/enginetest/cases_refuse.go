@@ -70,6 +70,9 @@ type alienData struct{}
 func (alienData) Rows() uint64  { return 1 }
 func (alienData) Bytes() uint64 { return 1 }
 
+// Memory is nothing.
+func (alienData) Memory() uint64 { return 0 }
+
 func testForeignData(t *testing.T, f *fixture) {
 	a, b := f.create(t), f.create(t)
 	_, err := f.Engine.StageAppend(t.Context(), a, []engine.Append{f.data(t, b.Location, 0, 1)})

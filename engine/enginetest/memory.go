@@ -54,6 +54,9 @@ type memoryData struct {
 func (d *memoryData) Rows() uint64  { return d.rows }
 func (d *memoryData) Bytes() uint64 { return d.bytes }
 
+// Memory is 0: everything the engine stores is in memory.
+func (d *memoryData) Memory() uint64 { return 0 }
+
 // Name returns "memory".
 func (m *Memory) Name() string { return "memory" }
 

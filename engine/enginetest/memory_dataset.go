@@ -3,42 +3,25 @@
 package enginetest
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/ipc"
 
 	"github.com/lakeplane/lake/engine"
-	"github.com/lakeplane/lake/lake"
 )
 
-// deepCopy returns a copy of the batch that shares no memory with it, and its
-// size. The copy lives on the Go heap and needs no release.
+// deepCopy returns a copy of the batch, under the given schema, that shares no
+// memory with it, and its size.
 func deepCopy(schema *arrow.Schema, batch arrow.RecordBatch) (arrow.RecordBatch, uint64, error) {
 	relabelled := array.NewRecordBatch(schema, batch.Columns(), batch.NumRows())
 	defer relabelled.Release()
-	var buf bytes.Buffer
-	w := ipc.NewWriter(&buf, ipc.WithSchema(schema))
-	if err := w.Write(relabelled); err != nil {
-		return nil, 0, lake.Errorf(lake.Invalid, "copy rows: %w", err)
-	}
-	if err := w.Close(); err != nil {
-		return nil, 0, lake.Errorf(lake.Invalid, "copy rows: %w", err)
-	}
-	r, err := ipc.NewReader(&buf)
+	out, err := engine.CopyBatch(relabelled)
 	if err != nil {
-		return nil, 0, lake.Errorf(lake.Invalid, "copy rows: %w", err)
+		return nil, 0, err
 	}
-	defer r.Release()
-	if !r.Next() {
-		return nil, 0, lake.Errorf(lake.Invalid, "copy rows: %w", r.Err())
-	}
-	out := r.RecordBatch()
-	out.Retain()
 	return out, engine.BatchSize(out), nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/lakeplane/lake/engine"
 	"github.com/lakeplane/lake/lake"
@@ -16,24 +17,35 @@ import (
 	"github.com/lakeplane/lake/lance/schema"
 )
 
-// data is the staged data of one append: at most one data file.
+// data is what one append brought: a data file that is written already, or, of
+// a small append, its rows.
 type data struct {
 	loc      lake.Location
 	fields   []*lancepb.Field
-	fragment *lancepb.DataFragment // nil without rows
+	rows     uint64
+	fragment *lancepb.DataFragment // nil without rows, and for held ones
+	held     []arrow.RecordBatch
+	memory   uint64
+	// written is the file that holds the rows of this and of the following
+	// data, made for a version that was not committed; see [joiner].
+	written *joined
 }
 
-func (d *data) Rows() uint64 { return d.fragment.GetPhysicalRows() }
+func (d *data) Rows() uint64   { return d.rows }
+func (d *data) Memory() uint64 { return d.memory }
 
 func (d *data) Bytes() uint64 {
-	var n uint64
+	n := d.memory
 	for _, f := range d.fragment.GetFiles() {
 		n += f.GetFileSizeBytes()
 	}
 	return n
 }
 
-// StageData implements [engine.Engine]. The rows go into one data file.
+// StageData implements [engine.Engine]. The rows of a small append are held in
+// memory, so that all those that join one version share one data file: a file
+// costs a sync, and each fragment costs every later version and scan a little.
+// The rows of others go into a file of their own, at once.
 func (e *Engine) StageData(ctx context.Context, loc lake.Location, s *arrow.Schema, rows array.RecordReader) (engine.Data, error) {
 	if err := engine.CheckSameSchema(s, rows.Schema()); err != nil {
 		return nil, err
@@ -42,11 +54,69 @@ func (e *Engine) StageData(ctx context.Context, loc lake.Location, s *arrow.Sche
 	if err != nil {
 		return nil, err
 	}
-	fragment, err := format.WriteFragment(ctx, e.folder(loc), fields, &nullChecker{RecordReader: rows, schema: s})
-	if err != nil {
+	d := &data{loc: loc, fields: fields}
+	if err := e.stageData(ctx, d, &nullChecker{RecordReader: rows, schema: s}); err != nil {
 		return nil, lake.Wrap("stage rows for "+string(loc), err)
 	}
-	return &data{loc: loc, fields: fields, fragment: fragment}, nil
+	return d, nil
+}
+
+func (e *Engine) stageData(ctx context.Context, d *data, rows array.RecordReader) error {
+	for rows.Next() {
+		batch := rows.RecordBatch()
+		if d.memory+engine.BatchSize(batch) > e.hold {
+			return e.writeData(ctx, d, &resumed{RecordReader: rows, first: append(d.held, batch)})
+		}
+		if err := d.holdCopy(batch); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+func (d *data) holdCopy(batch arrow.RecordBatch) error {
+	copied, err := engine.CopyBatch(batch)
+	if err != nil {
+		return err
+	}
+	d.held = append(d.held, copied)
+	d.memory += engine.BatchSize(copied)
+	d.rows += uint64(copied.NumRows())
+	return nil
+}
+
+func (e *Engine) writeData(ctx context.Context, d *data, rows array.RecordReader) error {
+	fragment, err := format.WriteFragment(ctx, e.folder(d.loc), d.fields, rows)
+	if err != nil {
+		return err
+	}
+	d.fragment, d.rows = fragment, fragment.GetPhysicalRows()
+	d.held, d.memory = nil, 0
+	return nil
+}
+
+// resumed is a reader of which some batches were taken out, the last of them
+// still its current one.
+type resumed struct {
+	array.RecordReader
+	first []arrow.RecordBatch
+	batch arrow.RecordBatch
+}
+
+func (r *resumed) Next() bool {
+	if len(r.first) > 0 {
+		r.batch, r.first = r.first[0], r.first[1:]
+		return true
+	}
+	r.batch = nil
+	return r.RecordReader.Next()
+}
+
+func (r *resumed) RecordBatch() arrow.RecordBatch {
+	if r.batch != nil {
+		return r.batch
+	}
+	return r.RecordReader.RecordBatch()
 }
 
 // nullChecker stops at a batch with a null where none may be.
@@ -87,52 +157,29 @@ func (e *Engine) stageAppend(ctx context.Context, base lake.Snapshot, adds []eng
 	if err != nil {
 		return engine.Staged{}, err
 	}
-	fragments, err := fragmentsOf(base.Location, m, adds)
+	j, err := join(ctx, base.Location, m, adds)
 	if err != nil {
 		return engine.Staged{}, err
 	}
 	id := lake.NewID()
-	next, err := m.Append(fragments, format.Commit{UUID: id.String(), Time: e.now(), Properties: encodeOperations(adds)})
+	next, err := m.Append(j.fragments, format.Commit{UUID: id.String(), Time: e.now(), Properties: encodeOperations(adds)})
 	if err != nil {
 		return engine.Staged{}, err
 	}
 	snap := base
 	snap.Version++
-	if snap, err = e.stage(ctx, snap, next, id); err != nil {
+	// The manifest names the files by what they hold, so that all of them may
+	// be written at once. Nothing refers to any of them before the commit.
+	group, ctx := errgroup.WithContext(ctx)
+	for _, f := range j.files {
+		group.Go(func() error { return f.write(ctx, e.store, base.Location) })
+	}
+	group.Go(func() (err error) {
+		snap, err = e.stage(ctx, snap, next, id)
+		return err
+	})
+	if err := group.Wait(); err != nil {
 		return engine.Staged{}, err
 	}
 	return engine.Staged{Snapshot: snap, Ops: records.Advance(base, snap, adds)}, nil
-}
-
-// fragmentsOf collects the data of the operations, which must fit the table.
-func fragmentsOf(loc lake.Location, m *format.Manifest, adds []engine.Append) ([]*lancepb.DataFragment, error) {
-	var out []*lancepb.DataFragment
-	for _, a := range adds {
-		d, ok := a.Data.(*data)
-		if !ok || d.loc != loc {
-			return nil, lake.Errorf(lake.Invalid, "operation %s: its data were not staged for %s by this engine", a.Operation.ID, loc)
-		}
-		if !sameFields(d.fields, m.Fields()) {
-			return nil, lake.Errorf(lake.Precondition, "operation %s: the table's columns changed since its data were staged", a.Operation.ID)
-		}
-		if d.fragment != nil {
-			out = append(out, d.fragment)
-		}
-	}
-	return out, nil
-}
-
-// sameFields compares what data files depend on: ids, nesting and types.
-func sameFields(a, b []*lancepb.Field) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i, f := range a {
-		g := b[i]
-		if f.GetId() != g.GetId() || f.GetParentId() != g.GetParentId() || f.GetName() != g.GetName() ||
-			f.GetLogicalType() != g.GetLogicalType() || f.GetNullable() != g.GetNullable() {
-			return false
-		}
-	}
-	return true
 }

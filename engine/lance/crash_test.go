@@ -40,7 +40,7 @@ func newTable(t testing.TB) *table {
 	staged, err := tb.e.Create(t.Context(), loc, inc, enginetest.Schema())
 	require.NoError(t, err)
 	tb.snap = staged.Snapshot
-	require.NoError(t, tb.e.Publish(t.Context(), tb.snap))
+	require.NoError(t, tb.publish(tb.snap))
 	return tb
 }
 
@@ -75,7 +75,14 @@ func (tb *table) stage(adds ...engine.Append) lake.Snapshot {
 func (tb *table) append(adds ...engine.Append) {
 	tb.t.Helper()
 	tb.snap = tb.stage(adds...)
-	require.NoError(tb.t, tb.e.Publish(tb.t.Context(), tb.snap))
+	require.NoError(tb.t, tb.publish(tb.snap))
+}
+
+// publish publishes a version and waits until what it superseded is gone.
+func (tb *table) publish(snap lake.Snapshot) error {
+	err := tb.e.Publish(tb.t.Context(), snap)
+	lance.Settle(tb.e)
+	return err
 }
 
 func (tb *table) key(name string) string { return tb.snap.Location.Prefix() + name }
@@ -122,8 +129,8 @@ func TestCrashAfterCommitBeforePublish(t *testing.T) {
 	require.NotContains(t, tb.store.objects, tb.key(format.ManifestName(3)))
 	// The next append does not wait for the repair.
 	next := tb.stage(tb.data(10, 1))
-	require.NoError(t, tb.e.Publish(t.Context(), tb.snap))
-	require.NoError(t, tb.e.Publish(t.Context(), next))
+	require.NoError(t, tb.publish(tb.snap))
+	require.NoError(t, tb.publish(next))
 	require.Empty(t, tb.staged())
 	require.EqualValues(t, 11, tb.count(next))
 	require.EqualValues(t, 10, tb.count(tb.snap))
@@ -133,11 +140,11 @@ func TestCrashAfterFinalNameBeforeTheStagedOneIsGone(t *testing.T) {
 	tb := newTable(t)
 	tb.snap = tb.stage(tb.data(0, 5))
 	raw := tb.store.objects[tb.key(tb.snap.Manifest.Path)]
-	require.NoError(t, tb.e.Publish(t.Context(), tb.snap))
+	require.NoError(t, tb.publish(tb.snap))
 	tb.store.objects[tb.key(tb.snap.Manifest.Path)] = raw
 	tb.restart()
 	require.EqualValues(t, 5, tb.count(tb.snap))
-	require.NoError(t, tb.e.Publish(t.Context(), tb.snap))
+	require.NoError(t, tb.publish(tb.snap))
 	require.Empty(t, tb.staged())
 	require.EqualValues(t, 5, tb.count(tb.snap))
 }
@@ -148,7 +155,7 @@ func TestForeignManifestUnderTheFinalName(t *testing.T) {
 	foreign := []byte("what another client wrote")
 	tb.store.objects[tb.key(format.ManifestName(2))] = foreign
 	for range 2 {
-		err := tb.e.Publish(t.Context(), tb.snap)
+		err := tb.publish(tb.snap)
 		require.True(t, lake.Is(err, lake.Corrupt), "%v", err)
 		require.ErrorContains(t, err, "another writer")
 		require.EqualValues(t, 5, tb.count(tb.snap), "the committed version stays readable")
@@ -199,7 +206,7 @@ func TestSnapshotsThatCannotBeOurs(t *testing.T) {
 		change(&bad)
 		_, err := tb.e.Open(t.Context(), bad)
 		require.True(t, lake.Is(err, lake.Invalid), "%s: %v", name, err)
-		require.True(t, lake.Is(tb.e.Publish(t.Context(), bad), lake.Invalid), name)
+		require.True(t, lake.Is(tb.publish(bad), lake.Invalid), name)
 	}
 }
 

@@ -4,10 +4,12 @@ package lance
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/lakeplane/lake/engine"
 	"github.com/lakeplane/lake/lake"
@@ -33,6 +35,10 @@ type Options struct {
 	// ManifestBytes bounds the manifests kept for the next append, in bytes of
 	// memory. Default: 64 MiB.
 	ManifestBytes int64
+	// HoldBytes is how large an append may be, in bytes of Arrow buffers, for
+	// its rows to be held in memory until its version is staged. Default:
+	// 128 KiB; a negative value holds none.
+	HoldBytes int64
 	// Now is the clock of manifests. Default: time.Now.
 	Now func() time.Time
 }
@@ -42,7 +48,11 @@ type Engine struct {
 	store     objstore.Store
 	files     *format.FileCache
 	manifests *manifestCache
+	hold      uint64
 	now       func() time.Time
+
+	discards   *semaphore.Weighted
+	discarding sync.WaitGroup
 }
 
 var (
@@ -62,6 +72,9 @@ func New(o Options) (*Engine, error) {
 	if o.ManifestBytes == 0 {
 		o.ManifestBytes = 64 << 20
 	}
+	if o.HoldBytes == 0 {
+		o.HoldBytes = 128 << 10
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -69,13 +82,18 @@ func New(o Options) (*Engine, error) {
 		store:     o.Store,
 		files:     format.NewFileCache(o.OpenFiles, o.Allocator),
 		manifests: newManifestCache(o.ManifestBytes),
+		hold:      uint64(max(o.HoldBytes, 0)),
 		now:       o.Now,
+		discards:  semaphore.NewWeighted(maxDiscards),
 	}, nil
 }
 
-// Close drops the files kept open. Datasets, scans and batches still in use
-// keep what they need.
-func (e *Engine) Close() error { return e.files.Close() }
+// Close drops the files kept open, and waits for deletes of superseded
+// manifests. Datasets, scans and batches still in use keep what they need.
+func (e *Engine) Close() error {
+	e.discarding.Wait()
+	return e.files.Close()
+}
 
 // Name returns "lance".
 func (e *Engine) Name() string { return Name }

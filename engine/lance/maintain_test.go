@@ -33,7 +33,7 @@ func TestCompactWhileAppendsGoOn(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, staged.Ops, 2)
 	tb.snap = staged.Snapshot
-	require.NoError(t, tb.e.Publish(t.Context(), tb.snap))
+	require.NoError(t, tb.publish(tb.snap))
 	require.EqualValues(t, 65, tb.count(tb.snap))
 	require.EqualValues(t, 60, tb.count(compacted), "older versions stay")
 	m, err := format.ReadManifest(t.Context(), folderOf(tb), uint64(tb.snap.Version))
@@ -80,7 +80,7 @@ func TestSweepLeavesWhatIsKept(t *testing.T) {
 	tb.restart()
 	require.EqualValues(t, 20, tb.count(tb.snap))
 	require.EqualValues(t, 10, tb.count(two))
-	require.NoError(t, tb.e.Publish(t.Context(), tb.snap))
+	require.NoError(t, tb.publish(tb.snap))
 	data := slices.DeleteFunc(slices.Collect(keysOf(tb)), func(k string) bool { return k[len(k)-6:] != ".lance" })
 	require.Len(t, data, 3, "one of version 2, the compacted one, the neighbour's")
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/lakeplane/lake/engine"
 	"github.com/lakeplane/lake/lake"
@@ -54,19 +55,53 @@ func (e *Engine) publish(ctx context.Context, snap lake.Snapshot) error {
 			return err
 		}
 	}
-	err := objstore.PutIdentical(ctx, e.store, finalKey(snap), raw)
+	err := e.rename(ctx, snap)
+	if err != nil {
+		if err = objstore.PutIdentical(ctx, e.store, finalKey(snap), raw); err == nil {
+			e.discard(stagedKey(snap))
+		}
+	}
 	if errors.Is(err, objstore.ErrExists) {
 		return lake.Errorf(lake.Corrupt, "another writer has taken the name %s: %w", format.ManifestName(uint64(snap.Version)), err)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		e.manifests.published(snap)
 	}
-	e.manifests.published(snap)
-	// The staged object is of no more use. Where this fails the sweep of the
-	// location finds it.
-	_ = e.store.Delete(ctx, stagedKey(snap))
-	return nil
+	return err
 }
+
+// rename publishes a staged manifest by its name alone, where the store can do
+// that. Any failure may be a repeated attempt, or another process that was
+// faster, so the caller then puts the bytes, which decides.
+func (e *Engine) rename(ctx context.Context, snap lake.Snapshot) error {
+	m, ok := e.store.(objstore.Mover)
+	if !ok {
+		return errNoMove
+	}
+	return m.Move(ctx, stagedKey(snap), finalKey(snap))
+}
+
+// discard deletes an object of no more use, beside what is acknowledged. Where
+// that fails, or there is too much of it, the sweep of the location finds it.
+func (e *Engine) discard(key string) {
+	if !e.discards.TryAcquire(1) {
+		return
+	}
+	e.discarding.Go(func() {
+		defer e.discards.Release(1)
+		ctx, cancel := context.WithTimeout(context.Background(), discardTimeout)
+		defer cancel()
+		_ = e.store.Delete(ctx, key)
+	})
+}
+
+const (
+	// maxDiscards keeps deletes from crowding out what clients wait for.
+	maxDiscards    = 8
+	discardTimeout = 10 * time.Second
+)
+
+var errNoMove = lake.Errorf(lake.Unsupported, "the store does not move objects")
 
 func finalKey(s lake.Snapshot) string {
 	return s.Location.Prefix() + format.ManifestName(uint64(s.Version))

@@ -89,6 +89,21 @@ func TestEverythingAPutReliesOnIsSynced(t *testing.T) {
 	require.Equal(t, []string{"*", "a/b"}, r.take(), "the loser may rely on the winner's object")
 }
 
+func TestAMoveIsSyncedOnce(t *testing.T) {
+	r := &recorder{root: t.TempDir()}
+	s := openAt(t, r.root, r.fsync)
+	require.NoError(t, s.Put(t.Context(), "a/old", []byte("x")))
+	r.take()
+	require.NoError(t, s.Move(t.Context(), "a/old", "a/new"))
+	require.Equal(t, []string{"a"}, r.take(), "the bytes are durable already")
+
+	r.fail = func(string) error { return unix.EIO }
+	require.True(t, lake.Is(s.Move(t.Context(), "a/new", "a/newer"), lake.Unavailable))
+	r.fail = nil
+	require.Equal(t, []string{"new"}, entriesOf(t, filepath.Join(r.root, "a")), "a move that is not durable did not happen")
+	require.NoError(t, s.Move(t.Context(), "a/new", "a/newer"), "a retry is safe")
+}
+
 func TestRemovalsAreSynced(t *testing.T) {
 	r := &recorder{root: t.TempDir()}
 	s := openAt(t, r.root, r.fsync)

@@ -189,7 +189,13 @@ func empty(dir int) bool {
 	return len(names) == 0
 }
 
-func isFolder(dir int, name string) bool {
+func isFolder(dir int, name string) bool { return isA(unix.S_IFDIR, dir, name) }
+
+func isFile(dir int, name string) bool { return isA(unix.S_IFREG, dir, name) }
+
+// isA reports whether there is something of the type under a name, without
+// following a symbolic link.
+func isA(mode uint32, dir int, name string) bool {
 	var st unix.Stat_t
-	return unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR
+	return unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && uint32(st.Mode)&unix.S_IFMT == mode //nolint:unconvert // Darwin has 16 bits
 }

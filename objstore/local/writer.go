@@ -77,7 +77,7 @@ func (w *writer) Commit() error {
 	if err := retryInterrupted(func() error { return w.store.folders.syncs.fsync(int(w.file.Fd())) }); err != nil {
 		return systemError("sync", w.key, err)
 	}
-	return w.store.publish(w.name, w.key)
+	return w.store.publish(w.store.scratch.fd(), w.name, w.key)
 }
 
 // Abort implements [objstore.Writer].
@@ -104,21 +104,21 @@ func (w *writer) giveUp() { _ = w.Abort() }
 // keeps removing, or whose name others keep taking and giving up.
 const publishAttempts = 100
 
-// publish links a synced scratch file under its key.
-func (s *Store) publish(name, key string) error {
+// publish links a synced file, named in the folder from, under its key.
+func (s *Store) publish(from int, name, key string) error {
 	var err error
 	for range publishAttempts {
 		var again bool
-		if again, err = s.tryPublish(name, key); !again {
+		if again, err = s.tryPublish(from, name, key); !again {
 			return err
 		}
 	}
 	return systemError("put", key, err)
 }
 
-func (s *Store) tryPublish(name, key string) (again bool, err error) {
+func (s *Store) tryPublish(from int, name, key string) (again bool, err error) {
 	folder, base := split(key)
-	dir, err := s.link(name, folder, base)
+	dir, err := s.link(from, name, folder, base)
 	if dir >= 0 {
 		defer release(dir)
 	}
@@ -137,14 +137,14 @@ func (s *Store) tryPublish(name, key string) (again bool, err error) {
 
 // link walks to the folder and links into it. The descriptor is -1 when the
 // folder could not be reached.
-func (s *Store) link(name, folder, base string) (int, error) {
+func (s *Store) link(from int, name, folder, base string) (int, error) {
 	s.folders.prune.RLock()
 	defer s.folders.prune.RUnlock()
 	dir, err := s.folders.reach(folder)
 	if err != nil {
 		return -1, err
 	}
-	return dir, unix.Linkat(s.scratch.fd(), name, dir, base, 0)
+	return dir, unix.Linkat(from, name, dir, base, 0)
 }
 
 // makeDurable syncs the folder of a new link. If that fails, the object must
