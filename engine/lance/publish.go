@@ -50,10 +50,15 @@ func (e *Engine) publish(ctx context.Context, snap lake.Snapshot) error {
 	}
 	_, raw := e.manifests.get(snap)
 	if raw == nil {
-		var err error
-		if raw, err = e.read(ctx, snap); err != nil {
+		found, key, err := e.read(ctx, snap)
+		if err != nil {
 			return err
 		}
+		if key == finalKey(snap) {
+			e.discardLeft(ctx, stagedKey(snap))
+			return nil
+		}
+		raw = found
 	}
 	err := e.rename(ctx, snap)
 	if err != nil {
@@ -79,6 +84,15 @@ func (e *Engine) rename(ctx context.Context, snap lake.Snapshot) error {
 		return errNoMove
 	}
 	return m.Move(ctx, stagedKey(snap), finalKey(snap))
+}
+
+// discardLeft discards what a crash may have left; mostly it is not there, and
+// to see that costs less than a durable delete.
+func (e *Engine) discardLeft(ctx context.Context, key string) {
+	if obj, err := e.store.Open(ctx, key); err == nil {
+		_ = obj.Close()
+		e.discard(key)
+	}
 }
 
 // discard deletes an object of no more use, beside what is acknowledged. Where
@@ -138,7 +152,7 @@ func (e *Engine) manifest(ctx context.Context, snap lake.Snapshot) (*format.Mani
 }
 
 func (e *Engine) readManifest(ctx context.Context, snap lake.Snapshot) (*format.Manifest, error) {
-	raw, err := e.read(ctx, snap)
+	raw, _, err := e.read(ctx, snap)
 	if err != nil {
 		return nil, err
 	}
@@ -152,26 +166,27 @@ func (e *Engine) readManifest(ctx context.Context, snap lake.Snapshot) (*format.
 	return m, nil
 }
 
-// read returns the exact bytes a snapshot pins, from the final name or, where
-// that is missing or holds something else, from the staged one. Between the
-// two looks a publication may have moved the bytes, hence the third.
-func (e *Engine) read(ctx context.Context, snap lake.Snapshot) ([]byte, error) {
+// read returns the exact bytes a snapshot pins and the key they were found
+// under: the final name or, where that is missing or holds something else, the
+// staged one. Between the two looks a publication may have moved the bytes,
+// hence the third.
+func (e *Engine) read(ctx context.Context, snap lake.Snapshot) (raw []byte, key string, err error) {
 	var mismatch error
 	for _, key := range []string{finalKey(snap), stagedKey(snap), finalKey(snap)} {
 		raw, err := objstore.ReadAll(ctx, e.store, key, snap.Manifest.Size)
 		switch {
 		case err == nil && matches(snap, raw):
-			return raw, nil
+			return raw, key, nil
 		case err == nil || lake.Is(err, lake.Corrupt):
 			mismatch = lake.Errorf(lake.Corrupt, "object %q is not the pinned manifest of %d bytes, sha256 %s", key, snap.Manifest.Size, snap.Manifest.SHA256)
 		case !lake.Is(err, lake.NotFound):
-			return nil, err
+			return nil, "", err
 		}
 	}
 	if mismatch != nil {
-		return nil, mismatch
+		return nil, "", mismatch
 	}
-	return nil, engine.ErrUnavailable
+	return nil, "", engine.ErrUnavailable
 }
 
 func matches(snap lake.Snapshot, raw []byte) bool {

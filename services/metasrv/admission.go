@@ -28,21 +28,21 @@ func newAdmission(opts AppendOptions, m *metrics) *admission {
 	}
 }
 
-// enter waits for a slot and for the bytes of the largest stream. It fails
-// with lake.Exhausted when the wait is over.
-func (a *admission) enter(ctx context.Context) (*permit, error) {
+// enter waits for a slot and for the bytes that the append may turn out to
+// have. It fails with lake.Exhausted when the wait is over.
+func (a *admission) enter(ctx context.Context, bytes int64) (*permit, error) {
 	wait, cancel := context.WithTimeout(ctx, a.opts.Wait)
 	defer cancel()
 	if a.slots.Acquire(wait, 1) != nil {
 		return nil, a.refuse(ctx, "%d appends are under way", a.opts.Concurrent)
 	}
-	if a.bytes.Acquire(wait, a.opts.StreamBytes) != nil {
+	if a.bytes.Acquire(wait, bytes) != nil {
 		a.slots.Release(1)
 		return nil, a.refuse(ctx, "the %d bytes for appends are reserved", a.opts.BufferedBytes)
 	}
 	a.metrics.admitted("admitted")
-	a.metrics.hold(1, a.opts.StreamBytes)
-	return &permit{admission: a, held: a.opts.StreamBytes}, nil
+	a.metrics.hold(1, bytes)
+	return &permit{admission: a, held: bytes}, nil
 }
 
 func (a *admission) refuse(ctx context.Context, format string, args ...any) error {
@@ -54,11 +54,13 @@ func (a *admission) refuse(ctx context.Context, format string, args ...any) erro
 	return lake.Errorf(lake.Exhausted, "append: "+format+": try again", args...)
 }
 
-// permit is the room of one append. It is safe for concurrent use.
+// permit is the room of one append: a slot while it is received and staged, and
+// bytes for as long as they are in memory. It is safe for concurrent use.
 type permit struct {
 	admission *admission
 	mu        sync.Mutex
 	held      int64
+	staged    bool // the slot is given back
 	left      bool
 }
 
@@ -73,15 +75,31 @@ func (p *permit) shrink(to int64) {
 	}
 }
 
+// stage gives the slot back.
+func (p *permit) stage() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.giveSlot()
+}
+
 // leave gives everything back. A second call does nothing.
 func (p *permit) leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.giveSlot()
 	if p.left {
 		return
 	}
 	p.left = true
 	p.admission.bytes.Release(p.held)
+	p.admission.metrics.hold(0, -p.held)
+}
+
+func (p *permit) giveSlot() {
+	if p.staged {
+		return
+	}
+	p.staged = true
 	p.admission.slots.Release(1)
-	p.admission.metrics.hold(-1, -p.held)
+	p.admission.metrics.hold(-1, 0)
 }

@@ -67,12 +67,20 @@ func (c *committers) submit(ctx context.Context, table lake.TableName, a *staged
 // run commits what waits for the table until nothing does.
 func (c *committers) run(ctx context.Context, table lake.TableName) {
 	w := committer{server: c.server, name: table}
+	defer w.landed()
 	for {
 		group := c.next(table)
 		if len(group) == 0 {
 			return
 		}
 		w.commit(ctx, group)
+	}
+}
+
+// landed waits for the publication under way.
+func (w *committer) landed() {
+	if w.last != nil {
+		<-w.last.done
 	}
 }
 
@@ -90,13 +98,22 @@ func (c *committers) next(table lake.TableName) []*stagedAppend {
 	return queue[:n:n]
 }
 
-// committer makes versions of one table. It is used by one goroutine.
+// committer makes versions of one table. It is used by one goroutine. While a
+// version is being published, the next one is staged: a version may be written,
+// but not committed, on a base that is not published.
 type committer struct {
 	server *Server
 	name   lake.TableName
-	// current is the table as the last commit left it. It is only a guess: the
-	// commit checks it.
-	current *catalog.Table
+	// last is the publication of the version committed last, if it may still be
+	// under way.
+	last *publication
+}
+
+// publication is a version on its way from its commit to its acknowledgement.
+type publication struct {
+	table catalog.Table
+	done  chan struct{} // closed when err is set
+	err   error
 }
 
 // commit makes one version of the group, or says to each member why not.
@@ -106,14 +123,11 @@ type committer struct {
 // another one from the start: at most one of them can ever apply.
 func (w *committer) commit(ctx context.Context, group []*stagedAppend) {
 	defer w.server.metrics.since("commit", time.Now())
-	if w.current != nil && slices.ContainsFunc(group, w.foreign) {
-		w.current = nil // a recreated table, perhaps: see what is there
-	}
 	unknown := false
 	var err error
 	for attempt := range commitAttempts {
 		if attempt > 0 {
-			w.current = nil
+			w.server.tables.forget(w.name)
 			if !pause(ctx, min(firstCommitPause<<(attempt-1), maxCommitPause)) {
 				break
 			}
@@ -128,7 +142,13 @@ func (w *committer) commit(ctx context.Context, group []*stagedAppend) {
 			break
 		}
 	}
-	w.current = nil
+	w.server.tables.forget(w.name)
+	if !unknown && len(group) > 1 && blames(err) {
+		for _, a := range group {
+			w.commit(ctx, []*stagedAppend{a})
+		}
+		return
+	}
 	if unknown && !lake.Is(err, lake.Undetermined) {
 		err = lake.Errorf(lake.Undetermined, "an earlier attempt may have been committed: %w", err)
 	}
@@ -137,10 +157,14 @@ func (w *committer) commit(ctx context.Context, group []*stagedAppend) {
 	}
 }
 
-// foreign reports whether the append was staged for another incarnation than
-// the one last seen.
-func (w *committer) foreign(a *stagedAppend) bool {
-	return a.incarnation != w.current.Snapshot.Incarnation
+// blames reports whether an error may be the fault of one member of a group,
+// which then must not be the others' too.
+func blames(err error) bool {
+	switch lake.KindOf(err) {
+	case lake.Invalid, lake.Precondition, lake.Unsupported, lake.Corrupt, lake.Unknown:
+		return true
+	}
+	return false
 }
 
 func again(err error) bool { return lake.Is(err, lake.Conflict) || lake.Is(err, lake.Undetermined) }
@@ -160,33 +184,32 @@ func (w *committer) attempt(ctx context.Context, group []*stagedAppend, look boo
 	if err != nil {
 		return group, err
 	}
-	table, err := w.table(ctx)
+	era := w.server.tables.begin(fence)
+	table, err := w.base(ctx, group, fence)
 	if err != nil {
 		return group, err
 	}
 	if group = w.settle(ctx, table, group, look); len(group) == 0 {
 		return nil, nil
 	}
-	// The base must be published before anything is built on it.
-	if err := w.server.publish(ctx, table.Snapshot); err != nil {
-		return group, lake.Errorf(lake.Unavailable, "%w", err)
-	}
 	moved, err := w.advance(ctx, fence, table, group)
 	if err != nil {
 		return group, err
 	}
-	w.current = &moved
+	w.server.tables.put(moved, era)
 	w.server.metrics.group.Observe(float64(len(group)))
 	w.acknowledge(ctx, moved, group)
 	return nil, nil
 }
 
-// table returns the table to build on.
-func (w *committer) table(ctx context.Context) (catalog.Table, error) {
-	if w.current != nil {
-		return *w.current, nil
+// base returns the table to build on.
+func (w *committer) base(ctx context.Context, group []*stagedAppend, fence catalog.Fence) (catalog.Table, error) {
+	table, kept, err := w.server.table(ctx, w.name, fence)
+	foreign := func(a *stagedAppend) bool { return a.incarnation != table.Snapshot.Incarnation }
+	if kept && slices.ContainsFunc(group, foreign) { // a recreated table, perhaps: see what is there
+		w.server.tables.forget(w.name)
+		table, _, err = w.server.table(ctx, w.name, fence)
 	}
-	table, err := w.server.catalog.Get(ctx, w.name)
 	if lake.Is(err, lake.NotFound) {
 		return table, lake.Errorf(lake.Precondition, "the table was dropped")
 	}
@@ -229,7 +252,8 @@ func unsettled(err error) error {
 	return lake.Errorf(lake.Undetermined, "whether the operation was committed could not be found out: %w", err)
 }
 
-// advance stages the version that adds the group and commits it.
+// advance stages the version that adds the group and commits it on a published
+// base.
 func (w *committer) advance(ctx context.Context, fence catalog.Fence, table catalog.Table, group []*stagedAppend) (catalog.Table, error) {
 	adds := make([]engine.Append, len(group))
 	operations := make([]catalog.Operation, len(group))
@@ -244,19 +268,37 @@ func (w *committer) advance(ctx context.Context, fence catalog.Fence, table cata
 	if err != nil {
 		return catalog.Table{}, err
 	}
+	if err := w.published(ctx, table); err != nil {
+		return catalog.Table{}, lake.Errorf(lake.Unavailable, "%w", err)
+	}
 	return w.server.catalog.Advance(ctx, fence, table, staged.Snapshot, staged.Ops, operations)
 }
 
-// acknowledge publishes the version and answers its members.
-func (w *committer) acknowledge(ctx context.Context, table catalog.Table, group []*stagedAppend) {
-	err := w.server.publish(ctx, table.Snapshot)
-	for _, a := range group {
-		out := outcome{err: err}
-		if err == nil {
-			out.result = appended{incarnation: table.Snapshot.Incarnation, version: table.Snapshot.Version, rows: a.operation.Rows}
-		}
-		a.done <- out
+// published waits until the base is published, or publishes it.
+func (w *committer) published(ctx context.Context, base catalog.Table) error {
+	w.landed()
+	if w.last != nil && w.last.err == nil && w.last.table.Snapshot == base.Snapshot {
+		return nil
 	}
+	return w.server.publish(ctx, base)
+}
+
+// acknowledge begins to publish the version; its members are answered when it
+// is. One version is published at a time, in their order.
+func (w *committer) acknowledge(ctx context.Context, table catalog.Table, group []*stagedAppend) {
+	p := &publication{table: table, done: make(chan struct{})}
+	w.last = p
+	go func() {
+		defer close(p.done)
+		p.err = w.server.publish(ctx, table)
+		for _, a := range group {
+			out := outcome{err: p.err}
+			if p.err == nil {
+				out.result = appended{incarnation: table.Snapshot.Incarnation, version: table.Snapshot.Version, rows: a.operation.Rows}
+			}
+			a.done <- out
+		}
+	}()
 }
 
 // pause waits for about d, and reports false when ctx ends first.

@@ -70,7 +70,11 @@ func newMetrics(r prometheus.Registerer, s *Server) (*metrics, error) {
 		}
 		return 1
 	})
-	for _, c := range []prometheus.Collector{m.admission, m.inflight, m.reserved, m.stage, m.group, m.outcomes, m.campaign, m.forwarded, ready} {
+	unpublished := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "lake_metasrv_unpublished_versions",
+		Help: "Committed versions whose publication failed and is being tried again.",
+	}, func() float64 { return float64(len(s.finisher.debts())) })
+	for _, c := range []prometheus.Collector{m.admission, m.inflight, m.reserved, m.stage, m.group, m.outcomes, m.campaign, m.forwarded, ready, unpublished} {
 		if err := r.Register(c); err != nil {
 			return nil, err
 		}

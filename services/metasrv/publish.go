@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/lake"
 )
 
@@ -44,7 +45,8 @@ func (v *publishedVersions) add(s lake.Snapshot) {
 // publish makes a committed version openable by its number. It must succeed
 // before the version is acknowledged; when it does not, the outcome for the
 // client is unknown, and a retry of its operation publishes again.
-func (s *Server) publish(ctx context.Context, snap lake.Snapshot) error {
+func (s *Server) publish(ctx context.Context, table catalog.Table) error {
+	snap := table.Snapshot
 	if s.published.has(snap) {
 		return nil
 	}
@@ -56,11 +58,21 @@ func (s *Server) publish(ctx context.Context, snap lake.Snapshot) error {
 		}
 		if err = s.opts.Engine.Publish(ctx, snap); err == nil {
 			s.published.add(snap)
+			s.finisher.pay(table)
 			return nil
 		}
-		if lake.Is(err, lake.Corrupt) || lake.Is(err, lake.Precondition) {
+		if hopeless(err) {
 			break
 		}
 	}
+	if !hopeless(err) {
+		s.finisher.owe(table)
+	}
 	return lake.Errorf(lake.Undetermined, "version %d is committed and could not be published: %w", snap.Version, err)
+}
+
+// hopeless reports whether a publication fails for good: its objects are gone,
+// or are not what was committed.
+func hopeless(err error) bool {
+	return lake.Is(err, lake.Corrupt) || lake.Is(err, lake.Precondition) || lake.Is(err, lake.NotFound)
 }

@@ -4,10 +4,12 @@ package metasrv
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/flight"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/lakeplane/lake/api/lakepb"
@@ -52,11 +54,15 @@ func (s *Server) put(ctx context.Context, stream putStream) (appended, error) {
 	if _, err := s.leader.fence(ctx); err != nil {
 		return appended{}, err // before the client sends megabytes for nothing
 	}
-	room, err := s.admission.enter(ctx)
+	size, err := announcedSize(ctx, s.opts.Append.StreamBytes)
 	if err != nil {
 		return appended{}, err
 	}
-	in, err := s.receive(stream, p)
+	room, err := s.admission.enter(ctx, size)
+	if err != nil {
+		return appended{}, err
+	}
+	in, err := s.receive(stream, p, size)
 	if err != nil {
 		room.leave()
 		return appended{}, err
@@ -65,9 +71,26 @@ func (s *Server) put(ctx context.Context, stream putStream) (appended, error) {
 	return s.runOrJoin(ctx, p.Tenant, in, room)
 }
 
-func (s *Server) receive(stream putStream, p access.Principal) (*payload, error) {
+// announcedSize is how large the payload may become, in bytes: what the client
+// says, or the most there is for one that says nothing.
+func announcedSize(ctx context.Context, most int64) (int64, error) {
+	values := metadata.ValueFromIncomingContext(ctx, appendwire.SizeHeader)
+	if len(values) == 0 {
+		return most, nil
+	}
+	n, err := strconv.ParseInt(values[0], 10, 64)
+	if err != nil || len(values) > 1 || n < 1 {
+		return 0, lake.Errorf(lake.Invalid, "append: header %s: want one number of bytes", appendwire.SizeHeader)
+	}
+	if n > most {
+		return 0, lake.Errorf(lake.Invalid, "append: the payload is %d bytes, over the %d of one append: use several", n, most)
+	}
+	return n, nil
+}
+
+func (s *Server) receive(stream putStream, p access.Principal, limit int64) (*payload, error) {
 	defer s.metrics.since("receive", time.Now())
-	return receive(stream, s.opts.Append.StreamBytes, s.opts.Append.ReceiveTimeout, func(c appendwire.Command) error {
+	return receive(stream, limit, s.opts.Append.ReceiveTimeout, func(c appendwire.Command) error {
 		if !p.May(c.Table.Namespace) {
 			return noTable(c.Table)
 		}
@@ -105,11 +128,14 @@ func (s *Server) runOrJoin(ctx context.Context, tenant string, in *payload, room
 
 // append applies an operation whose payload is verified, or finds it applied.
 func (s *Server) append(ctx context.Context, tenant string, in *payload, room *permit) (appended, error) {
+	defer room.leave()
 	staged, done, err := s.stage(ctx, tenant, in)
-	room.leave() // the payload is staged, or needed no more
 	if done != nil || err != nil {
 		return done.orZero(), lake.Wrap("append to "+in.command.Table.String(), err)
 	}
+	in.messages = nil // the payload is staged, so its memory is given back
+	room.stage()
+	room.shrink(int64(staged.data.Memory()))
 	result, err := s.commits.submit(ctx, in.command.Table, staged)
 	return result, lake.Wrap("append to "+in.command.Table.String(), err)
 }
@@ -124,11 +150,40 @@ func (a *appended) orZero() appended {
 // stage looks the operation up and, when it is new, decodes its rows and
 // stages them. done is set when there is nothing to commit.
 func (s *Server) stage(ctx context.Context, tenant string, in *payload) (staged *stagedAppend, done *appended, err error) {
-	op := catalog.Operation{Tenant: tenant, ID: in.command.Operation, Digest: in.digest}
-	table, err := s.catalog.Get(ctx, in.command.Table)
+	fence, err := s.leader.fence(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
+	table, kept, err := s.table(ctx, in.command.Table, fence)
+	if err != nil {
+		return nil, nil, err
+	}
+	staged, done, err = s.stageOn(ctx, table, tenant, in)
+	if kept && (lake.Is(err, lake.Invalid) || lake.Is(err, lake.Precondition)) {
+		// The refusal may be about a table that is no more.
+		s.tables.forget(in.command.Table)
+		if table, _, err = s.table(ctx, in.command.Table, fence); err != nil {
+			return nil, nil, err
+		}
+		return s.stageOn(ctx, table, tenant, in)
+	}
+	return staged, done, err
+}
+
+// table returns the current table, or the one that is kept as such.
+func (s *Server) table(ctx context.Context, name lake.TableName, fence catalog.Fence) (table catalog.Table, kept bool, err error) {
+	era := s.tables.begin(fence)
+	if table, kept = s.tables.get(name, era); kept {
+		return table, true, nil
+	}
+	if table, err = s.catalog.Get(ctx, name); err == nil {
+		s.tables.put(table, era)
+	}
+	return table, false, err
+}
+
+func (s *Server) stageOn(ctx context.Context, table catalog.Table, tenant string, in *payload) (staged *stagedAppend, done *appended, err error) {
+	op := catalog.Operation{Tenant: tenant, ID: in.command.Operation, Digest: in.digest}
 	if want := in.command.Incarnation; !want.IsZero() && want != table.Snapshot.Incarnation {
 		return nil, nil, lake.Errorf(lake.Precondition, "the table is not incarnation %s any more: it was dropped and created again", want)
 	}
@@ -171,7 +226,7 @@ func (s *Server) stageRows(ctx context.Context, table catalog.Table, in *payload
 // committer was cut off.
 func (s *Server) replayed(ctx context.Context, table catalog.Table, r catalog.OperationRecord) (appended, error) {
 	if r.Version == table.Snapshot.Version {
-		if err := s.publish(ctx, table.Snapshot); err != nil {
+		if err := s.publish(ctx, table); err != nil {
 			return appended{}, err
 		}
 	}

@@ -33,6 +33,8 @@ type Server struct {
 	commits   *committers
 	schemas   schemaCache
 	published publishedVersions
+	tables    tableCache
+	finisher  *finisher
 	peers     peers
 	metrics   *metrics
 
@@ -60,6 +62,9 @@ func New(opts Options) (*Server, error) {
 	observe := opts.Election.Observe
 	opts.Election.Observe = func(event catalog.ElectionEvent) {
 		s.metrics.campaign.WithLabelValues(string(event)).Inc()
+		if event == catalog.CampaignWon {
+			s.finisher.takenOver()
+		}
 		if observe != nil {
 			observe(event)
 		}
@@ -70,6 +75,7 @@ func New(opts Options) (*Server, error) {
 	if s.metrics, err = newMetrics(opts.Metrics, s); err != nil {
 		return nil, lake.Errorf(lake.Invalid, "metasrv: metrics: %w", err)
 	}
+	s.finisher = newFinisher(s)
 	s.work, s.stopWork = context.WithCancel(context.Background())
 	s.leader = leader{election: s.election, catalog: s.catalog}
 	s.admission = newAdmission(opts.Append, s.metrics)
@@ -110,7 +116,7 @@ func (s *Server) Run(ctx context.Context) error {
 		defer close(resigned)
 		s.election.Run(electing)
 	}()
-	<-ctx.Done()
+	s.finisher.run(ctx) // until ctx ends
 	s.drain()
 	resign()
 	<-resigned
