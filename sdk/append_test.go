@@ -141,7 +141,7 @@ func TestAppendChecksItsLimitsBeforeSending(t *testing.T) {
 		},
 		"mixed schemas": {
 			[]arrow.RecordBatch{rows(1, "a"), array.NewRecordBatch(other, []arrow.Array{array.MakeArrayOfNull(mem, schema.Field(0).Type, 1), array.MakeArrayOfNull(mem, arrow.PrimitiveTypes.Float32, 1)}, 1)},
-			"batch 1 has another schema than the first: want reward: type=float64, nullable, got reward: type=float32, nullable",
+			"batch 1 has another schema than the first: field 1, \"reward\", has type float32, the first has float64",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -160,13 +160,14 @@ func TestAppendChecksItsLimitsBeforeSending(t *testing.T) {
 
 func TestLargeAppendTravelsInSmallMessages(t *testing.T) {
 	s, c := withTable(t)
-	text := strings.Repeat("x", 3000)
+	text := strings.Repeat("x", 1000)
 	batch := rows(10_000, text)
 	got, err := c.Append(t.Context(), episodes, batch.NewSlice(0, 1), batch.NewSlice(1, 10_000))
 	require.NoError(t, err)
 	require.Equal(t, uint64(10_000), got.Rows)
 	batches := s.Batches(episodes)
-	require.Greater(t, len(batches), 14, "30 MB in messages of at most 2 MiB")
+	require.Greater(t, len(batches), 4, "10 MB in messages of at most 2 MiB")
+	require.Less(t, len(batches), 20)
 	next := 0.0
 	for _, b := range batches {
 		for i := range int(b.NumRows()) {

@@ -33,6 +33,9 @@ type Client struct {
 	procedures  lakepb.ProceduresClient
 	appends     flight.FlightServiceClient
 	sql         *flightsql.Client
+	memory      *tableMemory
+	observer    Observer
+	checkpoints *checkpointDir // nil without
 	retryWindow time.Duration
 }
 
@@ -49,11 +52,17 @@ type Client struct {
 // lake.Unavailable. One program stays with one replica, so it reads its own
 // writes. The rules about TLS, loopback and tokens hold for each address.
 func Connect(ctx context.Context, addr string, opts ...Option) (*Client, error) {
-	o := options{retryWindow: defaultRetryWindow}
+	o := options{retryWindow: defaultRetryWindow, schemaTTL: defaultSchemaTTL, observer: unobserved{}}
 	for _, opt := range opts {
 		opt(&o)
 	}
-	c := &Client{retryWindow: o.retryWindow}
+	c := &Client{retryWindow: o.retryWindow, memory: newMemory(o.schemaTTL), observer: o.observer}
+	if o.checkpoints != "" {
+		var err error
+		if c.checkpoints, err = openCheckpoints(o.checkpoints); err != nil {
+			return nil, err
+		}
+	}
 	query, err := c.dial(ctx, addr, flightpb.FlightService_ServiceDesc.ServiceName, &o)
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -76,6 +85,9 @@ func (c *Client) Close() error {
 	var failed error
 	for _, conn := range c.conns {
 		failed = errors.Join(failed, conn.Close())
+	}
+	if c.checkpoints != nil {
+		failed = errors.Join(failed, c.checkpoints.close())
 	}
 	return failed
 }

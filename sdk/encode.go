@@ -27,7 +27,8 @@ type payload struct {
 	messages []*flight.FlightData
 	digest   lake.Digest
 	rows     int64
-	bytes    int64
+	bytes    int64         // by appendwire.MessageSize
+	schema   *arrow.Schema // nil for one read from a checkpoint
 }
 
 // encode checks the batches against the limits of one append and encodes them.
@@ -46,42 +47,35 @@ func encode(batches []arrow.RecordBatch) (*payload, error) {
 		return nil, err
 	}
 	for _, b := range batches {
+		if b.NumRows() == 0 {
+			continue // it would count as a message and say nothing
+		}
 		if err := e.write(b); err != nil {
 			return nil, err
 		}
 	}
-	p := &payload{messages: e.messages, rows: rows, bytes: e.bytes}
+	return &payload{messages: e.messages, digest: digestOf(e.messages), rows: rows, bytes: e.bytes, schema: schema}, nil
+}
+
+func digestOf(messages []*flight.FlightData) lake.Digest {
 	h := appendwire.NewHasher()
-	for _, m := range p.messages {
+	for _, m := range messages {
 		h.Add(m)
 	}
-	p.digest = h.Digest()
-	return p, nil
+	return h.Digest()
 }
 
 func countRows(batches []arrow.RecordBatch) (rows int64, err error) {
 	for i, b := range batches {
 		rows += b.NumRows()
-		if !b.Schema().Equal(batches[0].Schema()) {
-			return 0, lake.Errorf(lake.Invalid, "append: batch %d has another schema than the first: %s", i, firstDifference(batches[0].Schema(), b.Schema()))
+		if err := differ(batches[0].Schema(), b.Schema(), "the first"); err != nil {
+			return 0, lake.Errorf(lake.Invalid, "append: batch %d has another schema than the first: %w", i, err)
 		}
 	}
 	if rows < 1 || rows > lake.MaxAppendRows {
 		return 0, lake.Errorf(lake.Invalid, "append: %d rows: one append takes 1 to %d; use several for more", rows, lake.MaxAppendRows)
 	}
 	return rows, nil
-}
-
-func firstDifference(want, got *arrow.Schema) string {
-	for i, f := range want.Fields() {
-		if i >= got.NumFields() {
-			return "column " + f.Name + " is missing"
-		}
-		if !f.Equal(got.Field(i)) {
-			return "want " + f.String() + ", got " + got.Field(i).String()
-		}
-	}
-	return "it has more columns"
 }
 
 // refuseDictionaries keeps out columns whose values would travel apart from
@@ -103,8 +97,12 @@ func hasDictionary(dt arrow.DataType) bool {
 	return ok && slices.ContainsFunc(nested.Fields(), func(f arrow.Field) bool { return hasDictionary(f.Type) })
 }
 
-// errSplit asks for a batch in smaller parts.
-var errSplit = errors.New("message above the target size")
+// tooLarge asks for a batch in smaller parts: it would take that many bytes as
+// one message.
+type tooLarge int64
+
+// Error implements error.
+func (tooLarge) Error() string { return "message above the target size" }
 
 // encoder collects the messages of an append.
 type encoder struct {
@@ -119,14 +117,17 @@ func (e *encoder) write(b arrow.RecordBatch) error {
 		return lake.Errorf(lake.Invalid, "append: encode: %w", err)
 	}
 	err = e.take(p, b.NumRows() > 1)
-	if !errors.Is(err, errSplit) {
+	var large tooLarge
+	if !errors.As(err, &large) {
 		return err
 	}
-	middle := b.NumRows() / 2
-	for _, bounds := range [][2]int64{{0, middle}, {middle, b.NumRows()}} {
-		half := b.NewSlice(bounds[0], bounds[1])
-		err := e.write(half)
-		half.Release()
+	// At least two parts, of the size that the mean row allows; uneven ones are
+	// parted again.
+	parts := min(max(int64(large)/targetMessageBytes+1, 2), b.NumRows())
+	for i := range parts {
+		part := b.NewSlice(b.NumRows()*i/parts, b.NumRows()*(i+1)/parts)
+		err := e.write(part)
+		part.Release()
 		if err != nil {
 			return err
 		}
@@ -134,8 +135,8 @@ func (e *encoder) write(b arrow.RecordBatch) error {
 	return nil
 }
 
-// take copies one message and releases it. maySplit allows errSplit for a large
-// one.
+// take copies one message and releases it. maySplit allows tooLarge for a
+// large one.
 func (e *encoder) take(p ipc.Payload, maySplit bool) error {
 	defer p.Release()
 	meta := p.Meta()
@@ -144,9 +145,9 @@ func (e *encoder) take(p ipc.Payload, maySplit bool) error {
 	if err := p.SerializeBody(&size); err != nil {
 		return lake.Errorf(lake.Invalid, "append: encode: %w", err)
 	}
-	total := int64(size) + int64(meta.Len())
+	total := int64(size) + int64(meta.Len()) + appendwire.MessageSize(nil)
 	if maySplit && total > targetMessageBytes {
-		return errSplit
+		return tooLarge(total)
 	}
 	if e.bytes+total > lake.MaxAppendBytes {
 		return lake.Errorf(lake.Invalid, "append: the rows take more than %d MiB encoded, which is the most for one append: use several", lake.MaxAppendBytes>>20)
@@ -156,8 +157,9 @@ func (e *encoder) take(p ipc.Payload, maySplit bool) error {
 	if err := p.SerializeBody(&body); err != nil {
 		return lake.Errorf(lake.Invalid, "append: encode: %w", err)
 	}
-	e.bytes += total
-	e.messages = append(e.messages, &flight.FlightData{DataHeader: bytes.Clone(meta.Bytes()), DataBody: body.Bytes()})
+	m := &flight.FlightData{DataHeader: bytes.Clone(meta.Bytes()), DataBody: body.Bytes()}
+	e.bytes += appendwire.MessageSize(m)
+	e.messages = append(e.messages, m)
 	return nil
 }
 

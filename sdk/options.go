@@ -46,6 +46,9 @@ type options struct {
 	tls         *tls.Config
 	insecure    bool
 	retryWindow time.Duration
+	schemaTTL   time.Duration
+	checkpoints string
+	observer    Observer
 	dial        []grpc.DialOption
 }
 
@@ -67,9 +70,33 @@ func WithTLS(config *tls.Config) Option { return func(o *options) { o.tls = conf
 // tokens can then be read by anyone on the way.
 func WithInsecure() Option { return func(o *options) { o.insecure = true } }
 
-// WithRetryWindow sets how long [Client.Append] repeats ambiguous failures; the
-// default is 30 seconds. Zero tries once.
+// WithRetryWindow sets how long [Client.Append] repeats failures that may pass;
+// the default is 30 seconds. Zero tries once. A context that ends earlier ends
+// the tries.
 func WithRetryWindow(d time.Duration) Option { return func(o *options) { o.retryWindow = d } }
+
+// WithSchemaTTL sets how long the client believes what it knows of a table, its
+// schema and incarnation; the default is 30 seconds. Zero remembers nothing:
+// then appends are checked by the authority only and are not pinned.
+func WithSchemaTTL(d time.Duration) Option { return func(o *options) { o.schemaTTL = d } }
+
+// WithCheckpoints keeps every append in a file of dir from before it is first
+// sent until its outcome is known, so that a process which ends in between
+// leaves something to resume, see [Client.PendingAppends]. dir is made with
+// mode 0700 when it is missing; one that others may read is refused.
+//
+// Each append then writes and syncs its rows once, and is pinned to the table's
+// incarnation, which costs a round trip when the client does not know it.
+func WithCheckpoints(dir string) Option { return func(o *options) { o.checkpoints = dir } }
+
+// WithObserver tells o what the client's appends do.
+func WithObserver(o Observer) Option {
+	return func(opts *options) {
+		if opts.observer = o; o == nil {
+			opts.observer = unobserved{}
+		}
+	}
+}
 
 // WithDialOptions adds options of the gRPC connections, such as interceptors
 // for tracing.

@@ -42,8 +42,12 @@ func (c *Client) CreateTable(ctx context.Context, name lake.TableName, schema *a
 	if len(encoded) > lake.MaxSchemaBytes {
 		return Table{}, lake.Errorf(lake.Invalid, "create table %s: the schema has %d bytes, at most %d are allowed", name, len(encoded), lake.MaxSchemaBytes)
 	}
-	t, err := c.catalog.CreateTable(ctx, &lakepb.CreateTableRequest{Name: nameToProto(name), Schema: encoded})
-	return tableResult("create table", name, t, err)
+	c.memory.forget(name)
+	asked := c.memory.moment()
+	p, err := c.catalog.CreateTable(ctx, &lakepb.CreateTableRequest{Name: nameToProto(name), Schema: encoded})
+	t, err := tableResult("create table", name, p, err)
+	c.memory.learn(asked, name, t.Snapshot.Incarnation, t.Schema)
+	return t, err
 }
 
 // Table resolves a name to the table's current snapshot and schema, or fails
@@ -52,8 +56,14 @@ func (c *Client) Table(ctx context.Context, name lake.TableName) (Table, error) 
 	if err := name.Validate(); err != nil {
 		return Table{}, err
 	}
-	t, err := c.catalog.GetTable(ctx, &lakepb.GetTableRequest{Name: nameToProto(name)})
-	return tableResult("table", name, t, err)
+	asked := c.memory.moment()
+	p, err := c.catalog.GetTable(ctx, &lakepb.GetTableRequest{Name: nameToProto(name)})
+	t, err := tableResult("table", name, p, err)
+	if lake.Is(err, lake.NotFound) {
+		c.memory.forget(name)
+	}
+	c.memory.learn(asked, name, t.Snapshot.Incarnation, t.Schema)
+	return t, err
 }
 
 // ListTables lists the tables of a namespace, or of all when it is empty, by
@@ -123,6 +133,7 @@ func (c *Client) DropTable(ctx context.Context, name lake.TableName, opts DropOp
 		req.UndropWindow = durationpb.New(*opts.UndropWindow)
 	}
 	resp, err := c.catalog.DropTable(ctx, req)
+	c.memory.forget(name) // also when the outcome is not known
 	t, err := tableResult("drop table", name, resp.GetDropped(), err)
 	if err != nil {
 		return Drop{}, err
@@ -154,8 +165,12 @@ func (c *Client) UndropTable(ctx context.Context, name lake.TableName, opts Undr
 	if !opts.Incarnation.IsZero() {
 		req.Incarnation = opts.Incarnation.String()
 	}
-	t, err := c.catalog.UndropTable(ctx, req)
-	return tableResult("undrop table", name, t, err)
+	c.memory.forget(name)
+	asked := c.memory.moment()
+	p, err := c.catalog.UndropTable(ctx, req)
+	t, err := tableResult("undrop table", name, p, err)
+	c.memory.learn(asked, name, t.Snapshot.Incarnation, t.Schema)
+	return t, err
 }
 
 func nameToProto(n lake.TableName) *lakepb.TableName {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/flight"
@@ -82,7 +83,7 @@ func (s *Server) DoPut(stream flight.FlightService_DoPutServer) error {
 
 // bind keeps the parameters of a prepared statement.
 func (s *Server) bind(stream flight.FlightService_DoPutServer, first *flight.FlightData) error {
-	reader, err := flight.NewRecordReader(&replayReader{stream, first, appendwire.NewHasher()})
+	reader, err := flight.NewRecordReader(&replayReader{stream: stream, first: first, hash: appendwire.NewHasher()})
 	if err != nil {
 		return grpcerr.ToStatus(lake.Errorf(lake.Invalid, "bind: %w", err))
 	}
@@ -107,7 +108,7 @@ func (s *Server) Bound() arrow.RecordBatch {
 func (s *Server) nextFault(cmd appendwire.Command) Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.attempts = append(s.attempts, Attempt{cmd.Operation, cmd.Digest})
+	s.attempts = append(s.attempts, Attempt{cmd.Operation, cmd.Digest, cmd.Incarnation})
 	if len(s.faults) == 0 {
 		return None
 	}
@@ -138,6 +139,7 @@ type replayReader struct {
 	stream flight.FlightService_DoPutServer
 	first  *flight.FlightData
 	hash   *appendwire.Hasher
+	size   int64
 }
 
 func (r *replayReader) Recv() (*flight.FlightData, error) {
@@ -149,11 +151,12 @@ func (r *replayReader) Recv() (*flight.FlightData, error) {
 		}
 	}
 	r.hash.Add(d)
+	r.size += appendwire.MessageSize(d)
 	return d, nil
 }
 
 func receive(stream flight.FlightService_DoPutServer, first *flight.FlightData, cmd appendwire.Command) ([]arrow.RecordBatch, error) {
-	source := &replayReader{stream, first, appendwire.NewHasher()}
+	source := &replayReader{stream: stream, first: first, hash: appendwire.NewHasher()}
 	reader, err := flight.NewRecordReader(source)
 	if err != nil {
 		return nil, lake.Errorf(lake.Invalid, "append: %w", err)
@@ -171,7 +174,20 @@ func receive(stream flight.FlightService_DoPutServer, first *flight.FlightData, 
 	if got := source.hash.Digest(); got != cmd.Digest {
 		return nil, lake.Errorf(lake.Invalid, "append: the payload's digest is %s, the command says %s", got, cmd.Digest)
 	}
-	return batches, nil
+	return batches, checkSize(stream, source.size)
+}
+
+// checkSize wants the announcement of an append to be exact.
+func checkSize(stream flight.FlightService_DoPutServer, got int64) error {
+	md, _ := metadata.FromIncomingContext(stream.Context())
+	announced := md.Get(appendwire.SizeHeader)
+	if len(announced) != 1 || announced[0] != strconv.FormatInt(got, 10) {
+		return lake.Errorf(lake.Invalid, "append: %s announces %q, the payload has %d bytes", appendwire.SizeHeader, announced, got)
+	}
+	if got > lake.MaxAppendBytes {
+		return lake.Errorf(lake.Invalid, "append: the payload has %d bytes, at most %d are allowed", got, lake.MaxAppendBytes)
+	}
+	return nil
 }
 
 func (s *Server) apply(cmd appendwire.Command, rows []arrow.RecordBatch) (*lakepb.AppendResult, error) {
@@ -182,6 +198,9 @@ func (s *Server) apply(cmd appendwire.Command, rows []arrow.RecordBatch) (*lakep
 		return nil, err
 	}
 	inc := t.proto.GetSnapshot().GetIncarnation()
+	if !cmd.Incarnation.IsZero() && cmd.Incarnation.String() != inc {
+		return nil, lake.Errorf(lake.Precondition, "append to %s: the table is not incarnation %s any more", cmd.Table, cmd.Incarnation)
+	}
 	if done, ok := t.applied[cmd.Operation]; ok {
 		if done.digest != cmd.Digest {
 			return nil, lake.Errorf(lake.AlreadyExists, "operation %s exists with another digest", cmd.Operation)

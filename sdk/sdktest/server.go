@@ -47,6 +47,8 @@ const (
 type Attempt struct {
 	Operation lake.OperationID
 	Digest    lake.Digest
+	// Incarnation is the one it was pinned to, or zero.
+	Incarnation lake.Incarnation
 }
 
 // Server is an in-memory Lake. Make one with [New]; it is safe for concurrent
@@ -70,6 +72,7 @@ type Server struct {
 	tokens     []string
 	procedures []*lakepb.Procedure
 	bound      arrow.RecordBatch
+	lookups    int
 }
 
 type table struct {
@@ -192,10 +195,18 @@ func (s *Server) CreateTable(_ context.Context, req *lakepb.CreateTableRequest) 
 	return t.proto, nil
 }
 
+// Lookups counts the calls of GetTable.
+func (s *Server) Lookups() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lookups
+}
+
 // GetTable implements the Catalog service.
 func (s *Server) GetTable(_ context.Context, req *lakepb.GetTableRequest) (*lakepb.Table, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.lookups++
 	t, err := s.find(nameOf(req.GetName()))
 	if err != nil {
 		return nil, grpcerr.ToStatus(err)
