@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -97,8 +98,9 @@ func (o Options) Validate() error {
 
 // Worker polls for work between Start and Stop.
 type Worker struct {
-	opts Options
-	sdk  sdk.Worker
+	opts    Options
+	sdk     sdk.Worker
+	polling atomic.Bool
 }
 
 // New makes a worker. It does no I/O.
@@ -180,12 +182,20 @@ func (w *Worker) Start(ctx context.Context) error {
 	if err := w.sdk.Start(); err != nil {
 		return &lake.Error{Kind: lake.Unavailable, Op: "start worker", Err: err}
 	}
+	w.polling.Store(true)
 	return nil
 }
 
+// Ready reports whether the worker polls: it has reached Temporal once and was
+// not stopped. It is safe for concurrent use.
+func (w *Worker) Ready() bool { return w.polling.Load() }
+
 // Stop ends polling, lets running activities reach their next page and returns
 // when they have, or after the grace.
-func (w *Worker) Stop() { w.sdk.Stop() }
+func (w *Worker) Stop() {
+	w.polling.Store(false)
+	w.sdk.Stop()
+}
 
 // Pauses between two tries to reach Temporal.
 const (

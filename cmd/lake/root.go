@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lakeplane/lake/cmd/lake/config"
 	"github.com/lakeplane/lake/lake"
 )
 
@@ -60,7 +61,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		a.note("lake: interrupted")
 		return exitInterrupted
 	}
-	a.note("lake: %s", oneLine(err.Error()))
+	a.complain(err)
 	var usage usageError
 	if errors.As(err, &usage) || isCobraUsage(err) {
 		return exitUsage
@@ -72,6 +73,20 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 // left to tell.
 func (a *app) note(format string, args ...any) { _, _ = fmt.Fprintf(a.stderr, format+"\n", args...) }
 
+// complain tells an error: on one line, but for the mistakes of a
+// configuration, which have a line each.
+func (a *app) complain(err error) {
+	var mistakes config.Mistakes
+	if !errors.As(err, &mistakes) {
+		a.note("lake: %s", oneLine(err.Error()))
+		return
+	}
+	a.note("lake: %d mistakes in the configuration:", len(mistakes))
+	for _, m := range mistakes {
+		a.note("  %s", oneLine(m.Error()))
+	}
+}
+
 // oneLine keeps an error on one line, whatever it quotes.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
@@ -82,7 +97,7 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "lake",
 		Short:         "A lakehouse for robot data: tables, appends that happen once, SQL, durable procedures",
-		Long:          "Lake keeps tables that robots append to and fleets read through SQL.\n\n`lake dev` runs all of it on this machine; the other commands talk to a running Lake.",
+		Long:          "Lake keeps tables that robots append to and fleets read through SQL.\n\n`lake dev` runs all of it on this machine; `lake meta`, `lake query` and `lake worker` are the\nprocesses of a deployment; the other commands talk to a running Lake.",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
@@ -97,7 +112,8 @@ func (a *app) root() *cobra.Command {
 	flags.StringVar(&a.format, "format", "table", "how to print data: table, json (one object a line) or csv")
 	a.connect.add(flags)
 	root.AddCommand(a.devCommand(), a.selftestCommand(), a.sqlCommand(), a.ingestCommand(),
-		a.tableCommand(), a.procedureCommand(), a.versionCommand())
+		a.tableCommand(), a.procedureCommand(), a.metaCommand(), a.queryCommand(), a.workerCommand(),
+		a.configCommand(), a.versionCommand())
 	return root
 }
 

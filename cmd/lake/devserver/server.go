@@ -5,24 +5,12 @@ package devserver
 import (
 	"context"
 	"errors"
-	"net/http"
 	"os"
 	"path/filepath"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-
-	"github.com/lakeplane/lake/catalog"
+	"github.com/lakeplane/lake/cmd/lake/process"
 	"github.com/lakeplane/lake/lake"
-	"github.com/lakeplane/lake/services/access"
-	"github.com/lakeplane/lake/services/metasrv"
-	"github.com/lakeplane/lake/services/query"
-	"github.com/lakeplane/lake/services/query/admission"
-	"github.com/lakeplane/lake/services/query/gate"
 )
 
 // readyTimeout bounds the wait for a server whose parts are all started.
@@ -31,14 +19,13 @@ const readyTimeout = 30 * time.Second
 // Server is a running Lake. Stop ends it; its other methods are safe for
 // concurrent use.
 type Server struct {
-	opts     Options
-	state    State
-	storage  storage
-	temporal *temporal
-	meta     *metasrv.Server
-	query    *query.Server
-	conn     *grpc.ClientConn
-	metrics  *http.Server
+	opts      Options
+	telemetry process.Telemetry
+	state     State
+	storage   storage
+	temporal  *temporal
+	meta      *process.Meta
+	query     *process.Query
 
 	// front are the parts that stop first: query and the worker.
 	front, back *part
@@ -57,9 +44,9 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	if opts.DataDir, err = filepath.Abs(opts.DataDir); err != nil {
 		return nil, lake.Errorf(lake.Invalid, "data directory: %w", err)
 	}
-	s := &Server{opts: opts, failed: make(chan struct{})}
+	s := &Server{opts: opts, telemetry: process.NewTelemetry("dev", opts.Version, opts.Log), failed: make(chan struct{})}
 	s.front, s.back = newParts(s.failed)
-	if s.storage, err = openStorage(opts); err != nil {
+	if s.storage, err = openStorage(ctx, opts); err != nil {
 		return nil, err
 	}
 	p, err := takePorts(opts)
@@ -82,14 +69,12 @@ func (s *Server) start(ctx context.Context, p ports) (err error) {
 		Query: p.query.Addr().String(), Meta: p.meta.Addr().String(), Metrics: "http://" + p.metrics.Addr().String() + "/metrics",
 	}
 	if s.temporal != nil {
-		s.state.Temporal, s.state.TemporalUI = s.temporal.address, s.temporal.ui
+		s.state.Temporal, s.state.TemporalUI = s.temporal.config.Address, s.temporal.config.UI
 	}
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	if err := s.makeTiers(registry); err != nil {
+	if err := s.makeTiers(); err != nil {
 		return err
 	}
-	if err := s.run(p, registry); err != nil {
+	if err := s.run(p); err != nil {
 		return err
 	}
 	if err := s.awaitReady(ctx); err != nil {
@@ -98,58 +83,26 @@ func (s *Server) start(ctx context.Context, p ports) (err error) {
 	return s.state.write()
 }
 
-// makeTiers wires metasrv and query.
-func (s *Server) makeTiers(registry prometheus.Registerer) (err error) {
-	options := metasrv.Options{
-		Store: s.storage.meta, Engine: s.storage.tables, Sweep: s.storage.sweep,
-		Election:     catalog.ElectionOptions{Exclusive: true, Address: s.state.Meta, Logger: s.opts.Log},
-		UndropWindow: s.opts.UndropWindow, Grace: s.opts.Grace / 4, Logger: s.opts.Log, Metrics: registry,
-	}
-	if options.UndropWindow == 0 {
-		options.UndropWindow = -1 // none, where 0 would be the default of a deployment
-	}
-	if s.temporal != nil {
-		options.Starter = s.temporal.starter()
-	}
-	if s.meta, err = metasrv.New(options); err != nil {
+// makeTiers puts metasrv and query together.
+func (s *Server) makeTiers() (err error) {
+	if s.meta, err = process.NewMeta(s.opts.meta(), s.storage.records, s.storage.objects, s.temporal.link(), s.state.Meta, s.telemetry); err != nil {
 		return err
 	}
-	s.conn, err = grpc.NewClient("passthrough:///"+s.state.Meta, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(lake.MaxAppendBytes)))
-	if err != nil {
-		return lake.Errorf(lake.Unknown, "connect query to meta: %w", err)
-	}
-	s.query, err = query.New(query.Options{
-		Authority: s.conn, Storage: s.storage.tables, SQL: s.storage.sql, Planner: s.storage.planner,
-		Gate: gate.New(s.storage.sql, gate.DefaultLimits()), Metrics: registry, Log: s.opts.Log, Version: s.opts.Version,
-		// Everybody is the same tenant here, and a burst of somebody's own
-		// programs should wait rather than fail.
-		Admission: admission.Options{PerTenant: 64, Queue: 10 * time.Second},
-	})
+	s.query, err = process.NewQuery(s.opts.query(s.state.Meta), s.storage.objects, s.telemetry)
 	return err
 }
 
 // run starts what serves and works.
-func (s *Server) run(p ports, registry *prometheus.Registry) error {
+func (s *Server) run(p ports) error {
+	s.back.run(func(ctx context.Context) error { return s.meta.Serve(ctx, p.meta) })
+	s.front.run(func(ctx context.Context) error { return s.query.Serve(ctx, p.query) })
 	s.back.run(func(ctx context.Context) error {
-		return s.meta.Serve(ctx, p.meta, metasrv.ListenOptions{Name: "meta", Auth: access.Development()})
-	})
-	s.front.run(func(ctx context.Context) error {
-		return s.query.Serve(ctx, p.query, query.ListenOptions{Name: "query", Auth: access.Development()}, s.opts.Grace/2)
-	})
-	mux := http.NewServeMux()
-	mux.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	s.metrics = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
-	s.back.run(func(context.Context) error {
-		if err := s.metrics.Serve(p.metrics); !errors.Is(err, http.ErrServerClosed) {
-			return err
-		}
-		return nil
+		return process.ServePage(ctx, p.metrics, s.telemetry.Metrics, func() bool { return s.meta.Ready() && s.query.Ready() })
 	})
 	if s.temporal == nil {
 		return nil
 	}
-	w, err := s.temporal.worker(s.opts, s.storage, registry)
+	w, err := process.NewWorker(s.opts.worker(s.temporal), s.storage.records, s.storage.objects, s.temporal.Temporal, s.telemetry)
 	if err != nil {
 		return err
 	}
@@ -187,16 +140,9 @@ func (s *Server) Failed() <-chan struct{} { return s.failed }
 func (s *Server) Stop() error {
 	began := time.Now()
 	s.state.remove()
-	errs := []error{s.front.stop()}
-	if s.metrics != nil {
-		errs = append(errs, s.metrics.Close())
-	}
-	errs = append(errs, s.back.stop())
+	errs := []error{s.front.stop(), s.back.stop()}
 	if s.query != nil {
 		errs = append(errs, s.query.Close())
-	}
-	if s.conn != nil {
-		errs = append(errs, s.conn.Close())
 	}
 	left := max(s.opts.Grace-time.Since(began), time.Second)
 	errs = append(errs, s.temporal.stop(left), s.storage.close())

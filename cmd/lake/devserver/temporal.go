@@ -9,29 +9,26 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"go.temporal.io/sdk/client"
-
-	"github.com/lakeplane/lake/activities/drop"
-	enginelance "github.com/lakeplane/lake/engine/lance"
+	"github.com/lakeplane/lake/cmd/lake/config"
+	"github.com/lakeplane/lake/cmd/lake/process"
 	"github.com/lakeplane/lake/internal/devtemporal"
 	"github.com/lakeplane/lake/lake"
-	"github.com/lakeplane/lake/worker"
-	"github.com/lakeplane/lake/workflows"
 )
-
-// sweepEvery is how soon a procedure whose start was missed, because Temporal
-// was down, is found. One small deployment can afford to look often.
-const sweepEvery = 10 * time.Second
 
 // temporal is the connection to a Temporal server and, where it is ours, the
 // server.
 type temporal struct {
-	child     *devtemporal.Server // nil when it is not ours
-	client    client.Client
-	address   string
-	namespace string
-	ui        string
+	*process.Temporal                     // the connection
+	child             *devtemporal.Server // nil when it is not ours
+	config            config.Temporal
+}
+
+// link is the connection; nil without a server.
+func (t *temporal) link() *process.Temporal {
+	if t == nil {
+		return nil
+	}
+	return t.Temporal
 }
 
 // openTemporal starts or finds the Temporal server; nil when none is wanted.
@@ -41,16 +38,15 @@ func openTemporal(ctx context.Context, o Options, p ports) (*temporal, error) {
 	if o.NoTemporal {
 		return nil, nil
 	}
-	t := &temporal{address: o.TemporalAddress, namespace: o.TemporalNamespace, ui: o.TemporalUI}
+	t := &temporal{config: config.Temporal{Address: o.TemporalAddress, Namespace: o.TemporalNamespace, UI: o.TemporalUI}}
 	if o.managed() {
 		if err := t.startChild(ctx, o, p); err != nil {
 			return nil, err
 		}
 	}
 	var err error
-	t.client, err = client.NewLazyClient(client.Options{HostPort: t.address, Namespace: t.namespace, Logger: worker.Logger(o.Log)})
-	if err != nil {
-		return nil, errors.Join(lake.Errorf(lake.Invalid, "Temporal at %s: %w", t.address, err), t.stop(0))
+	if t.Temporal, err = process.DialTemporal(t.config, o.Log); err != nil {
+		return nil, errors.Join(err, t.stop(0))
 	}
 	return t, nil
 }
@@ -66,26 +62,13 @@ func (t *temporal) startChild(ctx context.Context, o Options, p ports) error {
 	}
 	t.child, err = devtemporal.Start(ctx, devtemporal.Options{
 		Binary: binary, DBFile: filepath.Join(dir, "temporal.db"), Host: o.Host,
-		Port: p.temporal, UIPort: p.ui, Headless: o.Headless, Namespace: t.namespace, Logger: o.Log,
+		Port: p.temporal, UIPort: p.ui, Headless: o.Headless, Namespace: t.config.Namespace, Logger: o.Log,
 	})
 	if err != nil {
 		return err
 	}
-	t.address, t.ui = t.child.Address(), t.child.UI()
+	t.config.Address, t.config.UI = t.child.Address(), t.child.UI()
 	return nil
-}
-
-// worker makes the worker of the procedures.
-func (t *temporal) worker(o Options, s storage, metrics prometheus.Registerer) (*worker.Worker, error) {
-	return worker.New(worker.Options{
-		Temporal: t.client, Namespace: t.namespace, Store: s.meta, Objects: s.objects,
-		Engines: map[string]drop.Engine{enginelance.Name: s.tables},
-		Drop:    drop.Options{Settle: o.Settle}, SweepEvery: sweepEvery, StopGrace: o.Grace / 2, Log: o.Log, Metrics: metrics,
-	})
-}
-
-func (t *temporal) starter() *workflows.Client {
-	return workflows.NewClient(t.client, t.namespace, t.ui)
 }
 
 // stop closes the connection and ends a server of ours within the grace.
@@ -93,9 +76,7 @@ func (t *temporal) stop(grace time.Duration) error {
 	if t == nil {
 		return nil
 	}
-	if t.client != nil {
-		t.client.Close()
-	}
+	t.Temporal.Close()
 	if t.child == nil {
 		return nil
 	}

@@ -25,7 +25,7 @@ type Service interface {
 
 // readyEvery is how often a service is asked whether it is ready: soon enough
 // for a balancer, which looks once in some seconds.
-const readyEvery = 200 * time.Millisecond
+const readyEvery = 50 * time.Millisecond
 
 // Serve runs a service on a listener, which it closes, until ctx ends or the
 // listener breaks. health names the service whose readiness is told.
@@ -43,6 +43,9 @@ func Serve(ctx context.Context, lis net.Listener, opts Options, svc Service, hea
 	defer endWatches()
 	server := newServer(watches, opts)
 	svc.Register(server)
+	for _, register := range opts.Also {
+		register(server)
+	}
 	told := RegisterHealth(server, health)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

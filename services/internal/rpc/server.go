@@ -39,6 +39,8 @@ type Options struct {
 	MaxMessageBytes int
 	// MaxStreams bounds the concurrent calls of one connection. 0 means 1,000.
 	MaxStreams uint32
+	// Also registers services beside the server's own, for [Serve].
+	Also []func(grpc.ServiceRegistrar)
 	// Extra are appended, for what one service alone needs, such as a codec.
 	Extra []grpc.ServerOption
 }

@@ -1,0 +1,96 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"time"
+
+	"github.com/lakeplane/lake/catalog"
+	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/services/metasrv"
+)
+
+// Meta is the configuration of `lake meta`.
+type Meta struct {
+	set *Set
+
+	Common
+	Listener
+	Metastore Metastore
+	// Advertise is the host:port at which the other members reach this one
+	// when it leads; empty means the one it listens on.
+	Advertise string
+	// Peer is how this member proves itself to the others.
+	Peer     Caller
+	Temporal Temporal
+	// Election times; see catalog.ElectionOptions.
+	LeaseTTL, ClockSkew time.Duration
+	Append              metasrv.AppendOptions
+	// UndropWindow is how long a drop can be undone when the request does not
+	// say; 0 means that deletion starts at once.
+	UndropWindow time.Duration
+}
+
+// NewMeta returns the defaults.
+func NewMeta() *Meta {
+	c := &Meta{
+		set:      newSet("meta"),
+		LeaseTTL: 10 * time.Second, ClockSkew: 5 * time.Second, UndropWindow: 24 * time.Hour,
+		Append: metasrv.AppendOptions{Concurrent: 8, Wait: 100 * time.Millisecond, StreamBytes: lake.MaxAppendBytes, BufferedBytes: 256 << 20},
+	}
+	s := c.set
+	c.Listener.add(s, "127.0.0.1:50052")
+	s.add("advertise", "LAKE_ADVERTISE", stringValue{&c.Advertise}, "host:port at which the other members reach this one; needed when it listens on every interface")
+	c.Metastore.add(s, "pebble:///directory (one member only), or postgres://user@host/database; required")
+	c.Common.add(s)
+	c.Peer.add(s, "peer", "the other members")
+	c.Temporal.add(s, "Temporal server host:port; without it drops wait for a worker's sweep")
+	s.add("lease_ttl", "LAKE_LEASE_TTL_MS", durationValue{p: &c.LeaseTTL, min: 500 * time.Millisecond, max: 10 * time.Minute}, "how long a leader leads without renewing; a dead one is replaced after this and max_clock_skew")
+	s.add("max_clock_skew", "LAKE_MAX_CLOCK_SKEW_MS", durationValue{p: &c.ClockSkew, min: time.Millisecond, max: 10 * time.Minute}, "how far the members' clocks may be apart")
+	s.add("undrop_window", "LAKE_UNDROP_WINDOW_SECS", durationValue{p: &c.UndropWindow, max: maxTime}, "how long a drop can be undone when it does not say; 0 deletes at once")
+	s.add("append_max_concurrent", "LAKE_APPEND_MAX_CONCURRENT", intValue{&c.Append.Concurrent, 1, maxCount}, "appends that are received, decoded and staged at once")
+	s.add("append_queue_timeout", "LAKE_APPEND_QUEUE_TIMEOUT_MS", durationValue{p: &c.Append.Wait, min: time.Millisecond, max: time.Hour}, "how long an append waits to be admitted")
+	s.add("append_max_stream_bytes", "LAKE_APPEND_MAX_STREAM_BYTES", bytesValue{&c.Append.StreamBytes, 1 << 10, lake.MaxAppendBytes}, "largest payload of one append")
+	s.add("append_max_buffered_bytes", "LAKE_APPEND_MAX_BUFFERED_BYTES", bytesValue{&c.Append.BufferedBytes, 1 << 10, maxBytes}, "payloads held in memory")
+	return c
+}
+
+// Set implements [Process].
+func (c *Meta) Set() *Set { return c.set }
+
+// Election returns the options of the election.
+func (c *Meta) Election() catalog.ElectionOptions {
+	return catalog.ElectionOptions{TTL: c.LeaseTTL, MaxClockSkew: c.ClockSkew}
+}
+
+func (c *Meta) check(m *Mistakes) {
+	s := c.set
+	c.Common.check(s, m)
+	c.Listener.check(s, m)
+	c.Metastore.check(s, m, Pebble, Postgres)
+	c.Peer.check(s, m, "peer")
+	c.Temporal.check(s, m, false)
+	if c.Append.BufferedBytes < c.Append.StreamBytes {
+		s.report(m, "append_max_buffered_bytes", "%s are less than the %s of one stream", formatBytes(c.Append.BufferedBytes), formatBytes(c.Append.StreamBytes))
+	}
+	if c.Metastore.Kind() == Postgres {
+		c.checkGroup(m)
+	}
+}
+
+// checkGroup reports what keeps the members of a group from reaching each
+// other. A member that alone holds an embedded store has nobody to reach.
+func (c *Meta) checkGroup(m *Mistakes) {
+	s := c.set
+	if c.Advertise != "" {
+		checkHostPort(s, m, "advertise", c.Advertise, false)
+		if wildcard(c.Advertise) {
+			s.report(m, "advertise", "%q is no address to call: name the host", c.Advertise)
+		}
+	} else if wildcard(c.Address) {
+		s.report(m, "listen", "%s stands for every interface and the other members cannot call that: set advertise", c.Address)
+	}
+	if c.Principals != "" && c.Peer.Token == "" {
+		s.report(m, "peer_auth_token_file", "is needed: the members ask each other for a token, of role metadata_peer")
+	}
+}

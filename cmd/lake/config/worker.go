@@ -1,0 +1,69 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"time"
+
+	"github.com/lakeplane/lake/activities/drop"
+)
+
+// Worker is the configuration of `lake worker`.
+type Worker struct {
+	set *Set
+
+	Common
+	Metastore Metastore
+	// Caller is how it proves itself to a metadata server that lends its
+	// store.
+	Caller Caller
+	// AllowInsecure is [Insecure] where a proxy encrypts what leaves the
+	// machine.
+	AllowInsecure string
+	Temporal      Temporal
+	// SweepEvery is the period of the procedure sweep.
+	SweepEvery time.Duration
+	// Settle is how old a drop is before a location that looks empty is
+	// believed to be.
+	Settle time.Duration
+}
+
+// NewWorker returns the defaults.
+func NewWorker() *Worker {
+	c := &Worker{set: newSet("worker"), SweepEvery: time.Minute, Settle: drop.DefaultSettle}
+	s := c.set
+	c.Temporal.Address = "127.0.0.1:7233"
+	c.Temporal.add(s, "Temporal server host:port")
+	c.Metastore.add(s, "postgres://user@host/database, or lake://host:port for the store of a metadata server; required")
+	c.Caller.add(s, "metadata", "the metadata server")
+	s.add("allow_insecure", "LAKE_ALLOW_INSECURE", choice{stringValue{&c.AllowInsecure}, []string{"", Insecure}}, `"proxy" where a proxy encrypts: allows plaintext to a metadata server on another machine`)
+	c.Common.add(s)
+	s.add("procedure_sweep_every", "LAKE_PROCEDURE_SWEEP_SECS", durationValue{p: &c.SweepEvery, min: time.Second, max: 24 * time.Hour}, "how often procedures that nobody started are looked for")
+	s.add("drop_settle", "LAKE_DROP_SETTLE_SECS", durationValue{p: &c.Settle, min: time.Nanosecond, max: time.Hour}, "how old a drop must be before an empty location is believed to be: longer than an append may still be writing")
+	return c
+}
+
+// Set implements [Process].
+func (c *Worker) Set() *Set { return c.set }
+
+func (c *Worker) check(m *Mistakes) {
+	s := c.set
+	c.Common.check(s, m)
+	c.Metastore.check(s, m, Postgres, Remote)
+	c.Caller.check(s, m, "metadata")
+	c.Temporal.check(s, m, true)
+	text, err := c.Metastore.Resolve()
+	if err != nil || kindOf(text) != Remote {
+		return
+	}
+	addresses, err := RemoteAddresses(text)
+	if err != nil {
+		return // reported by the metastore's check
+	}
+	for _, a := range addresses {
+		if !loopback(a) && c.Caller.Token == "" {
+			s.report(m, "metadata_auth_token_file", "is needed: a metadata server on another machine asks for a token, of role worker")
+			return
+		}
+	}
+}

@@ -1,0 +1,164 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package process
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+
+	"google.golang.org/grpc"
+
+	"github.com/lakeplane/lake/cmd/lake/config"
+	enginelance "github.com/lakeplane/lake/engine/lance"
+	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/metastore"
+	"github.com/lakeplane/lake/metastore/pebble"
+	"github.com/lakeplane/lake/metastore/postgres"
+	"github.com/lakeplane/lake/metastore/remote"
+	"github.com/lakeplane/lake/objstore"
+	"github.com/lakeplane/lake/objstore/local"
+)
+
+// Objects is an object store that is open, with the engine that keeps tables
+// in it.
+type Objects struct {
+	Store  objstore.Store
+	Tables *enginelance.Engine
+	closer io.Closer
+}
+
+// OpenObjects opens the store of a URL file:///directory. With probe, it is
+// refused when it does not keep the promises that appends depend on; a process
+// that only reads needs none of them.
+func OpenObjects(ctx context.Context, url string, probe bool) (*Objects, error) {
+	path, err := config.FilePath(url, "file")
+	if err != nil {
+		return nil, lake.Errorf(lake.Invalid, "object store: %w", err)
+	}
+	store, err := local.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	o := &Objects{Store: store, closer: store}
+	if probe {
+		if err := objstore.Probe(ctx, store); err != nil {
+			return nil, errors.Join(err, o.Close())
+		}
+	}
+	if o.Tables, err = enginelance.New(enginelance.Options{Store: store}); err != nil {
+		return nil, errors.Join(err, o.Close())
+	}
+	return o, nil
+}
+
+// Close closes both.
+func (o *Objects) Close() error {
+	if o == nil {
+		return nil
+	}
+	var err error
+	if o.Tables != nil {
+		err = o.Tables.Close()
+	}
+	return errors.Join(err, o.closer.Close())
+}
+
+// sweep deletes what lies under a location that never became a table.
+func (o *Objects) sweep(ctx context.Context, loc lake.Location) error {
+	for {
+		page, more, err := o.Store.List(ctx, loc.Prefix(), "", objstore.MaxPage)
+		if err != nil {
+			return err
+		}
+		for _, object := range page {
+			if err := o.Store.Delete(ctx, object.Key); err != nil {
+				return err
+			}
+		}
+		if !more {
+			return nil
+		}
+	}
+}
+
+// Records is a metastore that is open.
+type Records struct {
+	Store metastore.Store
+	// Kind is the scheme of its URL.
+	Kind string
+	conn *grpc.ClientConn // of a remote one
+}
+
+// Exclusive reports that no other process can use the store while this one
+// does: the embedded one is locked.
+func (r *Records) Exclusive() bool { return r.Kind == config.Pebble }
+
+// OpenRecords opens the metastore that c names. caller and insecure say how a
+// metadata server is called that lends its store.
+func OpenRecords(ctx context.Context, c config.Metastore, caller config.Caller, insecure bool, log *slog.Logger) (*Records, error) {
+	url, err := c.Resolve()
+	if err != nil {
+		return nil, err
+	}
+	r := &Records{Kind: c.Kind()}
+	switch r.Kind {
+	case config.Pebble:
+		var path string
+		if path, err = config.FilePath(url, config.Pebble); err != nil {
+			return nil, lake.Errorf(lake.Invalid, "metastore: %w", err)
+		}
+		r.Store, err = openPebble(path, log)
+	case config.Postgres:
+		r.Store, err = postgres.Open(ctx, postgres.Options{DSN: url, MaxConns: c.MaxConns, Logger: log})
+	case config.Remote:
+		err = r.openRemote(ctx, url, caller, insecure)
+	default:
+		err = lake.Errorf(lake.Invalid, "a metastore %q is not known", r.Kind)
+	}
+	if err != nil {
+		return nil, errors.Join(lake.Wrap("open metastore", err), r.Close())
+	}
+	return r, nil
+}
+
+// openPebble keeps a nil store out of the interface.
+func openPebble(path string, log *slog.Logger) (metastore.Store, error) {
+	s, err := pebble.Open(path, pebble.Options{Logger: log})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (r *Records) openRemote(ctx context.Context, url string, caller config.Caller, insecure bool) error {
+	addresses, err := config.RemoteAddresses(url)
+	if err != nil {
+		return err
+	}
+	if r.conn, err = DialMeta(addresses, caller, insecure); err != nil {
+		return err
+	}
+	store, err := remote.Open(ctx, r.conn, remote.Options{})
+	if err != nil {
+		return err
+	}
+	r.Store = store
+	return nil
+}
+
+// Close closes the store and its connection.
+func (r *Records) Close() error {
+	if r == nil {
+		return nil
+	}
+	var err error
+	if r.Store != nil {
+		err = r.Store.Close()
+	}
+	if r.conn != nil {
+		err = errors.Join(err, r.conn.Close())
+	}
+	return err
+}

@@ -1,0 +1,21 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package process
+
+import (
+	"github.com/lakeplane/lake/activities/drop"
+	"github.com/lakeplane/lake/cmd/lake/config"
+	enginelance "github.com/lakeplane/lake/engine/lance"
+	"github.com/lakeplane/lake/worker"
+)
+
+// NewWorker puts a worker together. The caller keeps the stores and temporal,
+// and closes them after its Run.
+func NewWorker(c *config.Worker, records *Records, objects *Objects, temporal *Temporal, tel Telemetry) (*worker.Worker, error) {
+	return worker.New(worker.Options{
+		Temporal: temporal.Client, Namespace: c.Temporal.Namespace, Store: records.Store, Objects: objects.Store,
+		Engines: map[string]drop.Engine{enginelance.Name: objects.Tables},
+		Drop:    drop.Options{Settle: c.Settle}, SweepEvery: c.SweepEvery, StopGrace: stopBudget(c.Grace),
+		Log: tel.Log, Metrics: tel.Metrics,
+	})
+}

@@ -1,0 +1,87 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package secure
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+
+	"github.com/lakeplane/lake/lake"
+)
+
+// KeyPair is a certificate with its private key, as PEM files.
+type KeyPair struct{ CertFile, KeyFile string }
+
+func (p KeyPair) open() (*watched[*tls.Certificate], error) {
+	return watch(func() (*tls.Certificate, error) {
+		cert, err := read(p.CertFile, false)
+		if err != nil {
+			return nil, err
+		}
+		key, err := read(p.KeyFile, false)
+		if err != nil {
+			return nil, err
+		}
+		pair, err := tls.X509KeyPair(cert, key)
+		if err != nil {
+			return nil, lake.Errorf(lake.Invalid, "certificate %s with key %s: %w", p.CertFile, p.KeyFile, err)
+		}
+		return &pair, nil
+	}, p.CertFile, p.KeyFile)
+}
+
+// pool reads the certificates of authorities. It is read once: trust changes
+// with a restart.
+func pool(path string) (*x509.CertPool, error) {
+	pem, err := read(path, false)
+	if err != nil {
+		return nil, err
+	}
+	out := x509.NewCertPool()
+	if !out.AppendCertsFromPEM(pem) {
+		return nil, lake.Errorf(lake.Invalid, "%s holds no PEM certificate", path)
+	}
+	return out, nil
+}
+
+// ServerTLS returns what a server offers. With clientCAFile, clients must show
+// a certificate of one of those authorities (mutual TLS).
+func ServerTLS(pair KeyPair, clientCAFile string) (*tls.Config, error) {
+	certificate, err := pair.open()
+	if err != nil {
+		return nil, err
+	}
+	config := &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return certificate.get(), nil },
+	}
+	if clientCAFile != "" {
+		if config.ClientCAs, err = pool(clientCAFile); err != nil {
+			return nil, err
+		}
+		config.ClientAuth = tls.RequireAndVerifyClientCert
+	}
+	return config, nil
+}
+
+// ClientTLS returns what a client trusts and shows: the authorities of caFile,
+// or the system's when it is empty; serverName instead of the host that is
+// called, unless it is empty; and a certificate of its own, unless pair is
+// empty.
+func ClientTLS(caFile, serverName string, pair KeyPair) (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: serverName}
+	var err error
+	if caFile != "" {
+		if config.RootCAs, err = pool(caFile); err != nil {
+			return nil, err
+		}
+	}
+	if pair != (KeyPair{}) {
+		certificate, err := pair.open()
+		if err != nil {
+			return nil, err
+		}
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate.get(), nil }
+	}
+	return config, nil
+}
