@@ -27,6 +27,7 @@ func (c *cluster) check(tables ...lake.TableName) {
 	for _, table := range tables {
 		for id, e := range c.ledger.of(table) {
 			v, there := before[table][id]
+			c.tally.sawFate(e.fate, there)
 			require.NoError(c.t, c.replay(e, v, there), "replay of operation %s on %s", id, table)
 		}
 	}

@@ -49,6 +49,7 @@ type cluster struct {
 	objects *local.Store
 	engine  *enginelance.Engine
 	ledger  *ledger
+	tally   *tally // may be nil
 
 	mu    sync.Mutex
 	slots map[string]*process // by member name
@@ -88,13 +89,19 @@ func newCluster(t testing.TB, b backend, change ...func(*memberConfig)) *cluster
 // start starts a member and waits until it answers.
 func (c *cluster) start(name string) *process {
 	c.t.Helper()
-	cfg := c.config
-	cfg.Name = name
-	p := spawn(c.t, cfg).ready(c.t)
+	p := c.spawn(name).ready(c.t)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.slots[name] = p
 	return p
+}
+
+// spawn starts a member, to which no client is sent before [cluster.start].
+func (c *cluster) spawn(name string) *process {
+	c.t.Helper()
+	cfg := c.config
+	cfg.Name = name
+	return spawn(c.t, cfg)
 }
 
 // startAll starts all members, the first of which leads.

@@ -17,7 +17,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"strconv"
 	"sync"
 	"testing"
 
@@ -26,20 +25,6 @@ import (
 	"github.com/lakeplane/lake/internal/pgtest"
 )
 
-// loops is how many random crash loops run; LAKE_ROBUSTNESS_LOOPS sets it as
-// well. seed repeats a run that failed, as far as processes can be repeated.
-var (
-	loops = flag.Int("loops", loopsFromEnv(), "random crash loops")
-	seed  = flag.Uint64("seed", 0, "seed of the random loops; 0 takes a fresh one")
-)
-
-func loopsFromEnv() int {
-	if n, err := strconv.Atoi(os.Getenv("LAKE_ROBUSTNESS_LOOPS")); err == nil {
-		return n
-	}
-	return 200
-}
-
 func TestMain(m *testing.M) {
 	if config := os.Getenv(memberEnv); config != "" {
 		if err := beMember(config); err != nil {
@@ -47,6 +32,12 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		return
+	}
+	flag.Parse()
+	// Most of the time is spent waiting for leases to run out, so more tests
+	// run beside each other than there are processors.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
 	}
 	code := m.Run()
 	if database.server != nil {

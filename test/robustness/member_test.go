@@ -40,9 +40,10 @@ type memberConfig struct {
 	DSN    string
 	Schema string
 	Lease  lease
-	// Faults is the share of metastore calls that go wrong, by FaultSeed.
-	Faults    float64
-	FaultSeed uint64
+	// Faults is the share of metastore calls that go wrong, ObjectFaults that
+	// of object store calls, both by FaultSeed.
+	Faults, ObjectFaults float64
+	FaultSeed            uint64
 }
 
 // lease are the times of the election.
@@ -81,7 +82,7 @@ func serve(ctx context.Context, cfg memberConfig, g *gate) error {
 	if err != nil {
 		return err
 	}
-	storage, err := enginelance.New(enginelance.Options{Store: gatedObjects{objects, g}})
+	storage, err := enginelance.New(enginelance.Options{Store: gatedObjects{newFlaky(objects, cfg), g}})
 	if err != nil {
 		return err
 	}

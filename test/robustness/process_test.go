@@ -174,26 +174,22 @@ func (p *process) commits(what string) int {
 
 // conflicts counts the commits of a kind that were refused.
 func (p *process) conflicts(kind string) int {
-	return ask(p, func(r *reported) (n int) {
-		for what, count := range r.commits {
-			if strings.HasPrefix(what, kind+" conflict:") {
-				n += count
-			}
+	return ask(p, func(r *reported) int { return r.conflicts(kind) })
+}
+
+func (r *reported) conflicts(kind string) (n int) {
+	for what, count := range r.commits {
+		if strings.HasPrefix(what, kind+" conflict:") {
+			n += count
 		}
-		return n
-	})
+	}
+	return n
 }
 
 func (p *process) tell(format string, args ...any) { fmt.Fprintf(p.stdin, format+"\n", args...) }
 
 // arm makes the n-th pass of the point from now wait.
 func (p *process) arm(pt point, n int) { p.tell("arm %s %d", pt, n) }
-
-// stopped waits until the member waits at the point.
-func (p *process) stopped(t testing.TB, pt point) {
-	t.Helper()
-	p.await(t, "waits at "+string(pt), func(r *reported) bool { return r.waiting[pt] })
-}
 
 func (p *process) release(pt point) {
 	ask(p, func(r *reported) bool { r.waiting[pt] = false; return true })
@@ -217,17 +213,6 @@ func (p *process) pause(t testing.TB) {
 func (p *process) resume(t testing.TB) {
 	t.Helper()
 	require.NoError(t, p.cmd.Process.Signal(syscall.SIGCONT))
-}
-
-// end stops the member in order.
-func (p *process) end(t testing.TB) {
-	t.Helper()
-	require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
-	select {
-	case <-p.exited:
-	case <-time.After(patience):
-		require.FailNow(t, p.name+" does not stop")
-	}
 }
 
 func (p *process) alive() bool {
