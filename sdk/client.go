@@ -35,7 +35,9 @@ type Client struct {
 	sql         *flightsql.Client
 	memory      *tableMemory
 	observer    Observer
-	checkpoints *checkpointDir // nil without
+	checkpoints *checkpointDir  // nil without
+	closed      context.Context //nolint:containedctx // the client's life, ended by Close
+	end         context.CancelFunc
 	retryWindow time.Duration
 }
 
@@ -57,9 +59,11 @@ func Connect(ctx context.Context, addr string, opts ...Option) (*Client, error) 
 		opt(&o)
 	}
 	c := &Client{retryWindow: o.retryWindow, memory: newMemory(o.schemaTTL), observer: o.observer}
+	c.closed, c.end = context.WithCancel(context.Background())
 	if o.checkpoints != "" {
 		var err error
 		if c.checkpoints, err = openCheckpoints(o.checkpoints); err != nil {
+			c.end()
 			return nil, err
 		}
 	}
@@ -80,8 +84,13 @@ func Connect(ctx context.Context, addr string, opts ...Option) (*Client, error) 
 	return c, nil
 }
 
-// Close ends the connections. Calls in flight fail.
+// Close ends the connections. Calls in flight fail, appends among them as
+// pending where an attempt may have been applied. Closing twice is harmless.
 func (c *Client) Close() error {
+	if c.closed.Err() != nil {
+		return nil //nolint:nilerr // the error says that it is closed already
+	}
+	c.end()
 	var failed error
 	for _, conn := range c.conns {
 		failed = errors.Join(failed, conn.Close())

@@ -13,4 +13,15 @@
 // be repeated safely: the authority applies an operation at most once. When the
 // outcome stays unknown for longer than the retry window, Append returns a
 // [*PendingAppend], which is the same operation to be resumed later.
+//
+// Three things make that hold further. [WithCheckpoints] keeps an append on
+// disk until its outcome is known, so it outlives the process that sent it.
+// [PendingAppend.WithOperation] takes an id of the caller's, so it is the same
+// operation whoever sends it. And the table is remembered (see
+// [Client.Schema]), so rows do not end up in another table that was given the
+// same name.
+//
+// # Several replicas
+//
+// [Connect] takes a list of addresses and uses the first that serves.
 package sdk

@@ -21,6 +21,9 @@ import (
 
 // TestMain runs a server for the example, which finds it as any program does.
 func TestMain(m *testing.M) {
+	if name := os.Getenv(crashEnv); name != "" {
+		appendForever(name) // this process is to be killed
+	}
 	s, _, err := sdktest.Start() // ends with the process
 	if err != nil {
 		panic(err)

@@ -162,7 +162,7 @@ func (p *PendingAppend) pin(ctx context.Context) error {
 		var err error
 		switch known, err = p.client.lookup(ctx, p.command.Table); {
 		case lake.Is(err, lake.Unavailable), lake.Is(err, lake.Undetermined), lake.Is(err, lake.Exhausted):
-			return nil //nolint:nilerr // the append itself is repeated and tells why it fails
+			return nil // the append itself is repeated and tells why it fails
 		case err != nil:
 			return err
 		}

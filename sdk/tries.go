@@ -51,6 +51,7 @@ func (t *tries) run(ctx context.Context) (AppendResult, error) {
 		window, cancel = context.WithTimeout(ctx, d)
 	}
 	defer cancel()
+	defer context.AfterFunc(t.client.closed, cancel)()
 	for backoff := minBackoff; ; backoff = min(2*backoff, maxBackoff) {
 		result, again, err := t.next(window)
 		if err == nil {
