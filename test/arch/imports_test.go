@@ -59,7 +59,7 @@ var backends = []string{"./metastore/memory", "./metastore/pebble", "./metastore
 // drivers may be imported by the packages named only.
 var drivers = map[string][]string{
 	"github.com/cockroachdb/pebble":          {"./metastore/pebble"},
-	"github.com/jackc/pgx":                   {"./metastore/postgres", "./internal/pgtest"},
+	"github.com/jackc/pgx":                   {"./metastore/postgres", "./internal/pgtest", "./test/bench"},
 	"github.com/aws/aws-sdk-go-v2":           {"./metastore/dynamodb", "./objstore/s3", "./sdk"},
 	"github.com/duckdb/duckdb-go-bindings":   {"./services/query/engine/duck", "./test/bench"},
 	"go.temporal.io":                         {"./workflows", "./activities", "./worker", "./internal/devtemporal", "./cmd"},

@@ -4,7 +4,7 @@
 // prints a table for docs/performance.md. Machines are noisy, so it reports
 // CPU time beside wall time, medians with their spread, and ratios.
 //
-//	go run ./test/bench [-lake bin/lake] [-rows 5000000] [-json out.json]
+//	go run ./test/bench [-lake bin/lake] [-rows 5000000] [-only append] [-json out.json]
 package main
 
 import (
@@ -22,6 +22,7 @@ type config struct {
 	rows   int
 	rounds int
 	json   string
+	only   string
 }
 
 func main() {
@@ -30,6 +31,7 @@ func main() {
 	flag.IntVar(&c.rows, "rows", 5_000_000, "rows of the scanned table")
 	flag.IntVar(&c.rounds, "rounds", 5, "repetitions of each query")
 	flag.StringVar(&c.json, "json", "", "write the figures to this file as well")
+	flag.StringVar(&c.only, "only", "", "run only this suite: scan, append or latency")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -52,8 +54,15 @@ func run(ctx context.Context, c config) (err error) {
 	defer server.stop()
 
 	var all []figure
-	for _, suite := range []func(context.Context, *lakeServer, config, string) ([]figure, error){scans, appends, latencies} {
-		figures, err := suite(ctx, server, c, work)
+	suites := []struct {
+		name string
+		run  func(context.Context, *lakeServer, config, string) ([]figure, error)
+	}{{"scan", scans}, {"append", appends}, {"latency", latencies}}
+	for _, suite := range suites {
+		if c.only != "" && c.only != suite.name {
+			continue
+		}
+		figures, err := suite.run(ctx, server, c, work)
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,8 @@
 //                                      all rows to F, of version V or the newest
 //   {"op":"take","dir":D,"table":T,"ipc":F,"offsets":[…]}      rows to F
 //   {"op":"bench","dir":D,"table":T,"columns":[…],"rounds":N}  time reads
+//   {"op":"benchadd","dir":D,"ipc":F,"writers":N,"seconds":S}
+//                                      count adds of the rows of F to one table
 //   {"op":"benchwrite","dir":D,"ipc":F,"version":V,"rounds":N} time writes
 //
 // LAKE_NODE_MODULES names the directory with the packages.
@@ -86,7 +88,29 @@ async function benchwrite({ dir, ipc, version, rounds }) {
   return timed(rounds, () => db.createTable("bench", data, { mode: "overwrite", storageOptions }));
 }
 
-const ops = { write, read, take, bench, benchwrite };
+// Each writer has a handle of its own, as programs have. A conflict is tried
+// again, as the library tells its users to do.
+async function benchadd({ dir, ipc, writers, seconds }) {
+  const data = arrow.tableFromIPC(readFileSync(ipc));
+  const db = await lancedb.connect(dir);
+  await db.createTable("adds", data, { mode: "overwrite" });
+  const handles = await Promise.all(Array.from({ length: writers }, () => db.openTable("adds")));
+  const end = Date.now() + seconds * 1000;
+  let rows = 0;
+  await Promise.all(handles.map(async (t) => {
+    while (Date.now() < end) {
+      try {
+        await t.add(data);
+        rows++;
+      } catch (e) {
+        if (!/conflict|concurrent|retry/i.test(String(e))) throw e;
+      }
+    }
+  }));
+  return { rows };
+}
+
+const ops = { write, read, take, bench, benchadd, benchwrite };
 
 for await (const line of createInterface({ input: process.stdin })) {
   let answer;

@@ -94,6 +94,8 @@ type Command struct {
 	Columns []string `json:"columns,omitempty"`
 	Offsets []uint64 `json:"offsets,omitempty"`
 	Rounds  int      `json:"rounds,omitempty"`
+	Writers int      `json:"writers,omitempty"`
+	Seconds int      `json:"seconds,omitempty"`
 	// At is the table version to read; 0 means the newest.
 	At uint64 `json:"at,omitempty"`
 }
