@@ -183,7 +183,7 @@ func (c *cluster) create(name string) lake.TableName {
 	table := lake.TableName{Namespace: "r", Name: name}
 	require.Eventually(c.t, func() bool {
 		for _, p := range c.running() {
-			err := createTable(c.t.Context(), p, table)
+			_, err := createTable(c.t.Context(), p, table)
 			if err == nil || lake.Is(err, lake.AlreadyExists) {
 				return true
 			}
@@ -193,13 +193,14 @@ func (c *cluster) create(name string) lake.TableName {
 	return table
 }
 
-func createTable(ctx context.Context, p *process, table lake.TableName) error {
+// createTable asks a member once and returns the new incarnation.
+func createTable(ctx context.Context, p *process, table lake.TableName) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
-	_, err := p.catalog.CreateTable(ctx, &lakepb.CreateTableRequest{
+	t, err := p.catalog.CreateTable(ctx, &lakepb.CreateTableRequest{
 		Name: wireName(table), Schema: flight.SerializeSchema(rowSchema, memory.DefaultAllocator),
 	})
-	return grpcerr.FromStatus(err)
+	return t.GetSnapshot().GetIncarnation(), grpcerr.FromStatus(err)
 }
 
 func wireName(t lake.TableName) *lakepb.TableName {
