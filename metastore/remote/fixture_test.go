@@ -4,6 +4,7 @@ package remote_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"os"
@@ -84,7 +85,7 @@ func dial(tb testing.TB, addr, token string) *grpc.ClientConn {
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithPerRPCCredentials(bearer(token)),
 		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: 5 * time.Millisecond, Multiplier: 1.5, MaxDelay: 50 * time.Millisecond},
+			Backoff:           backoff.Config{BaseDelay: 2 * time.Millisecond, Multiplier: 1.5, MaxDelay: 10 * time.Millisecond},
 			MinConnectTimeout: time.Second,
 		}))
 	require.NoError(tb, err)
@@ -126,4 +127,33 @@ func proxied(tb testing.TB, addr, word string) *faultproxy.Proxy {
 	require.NoError(tb, err)
 	tb.Cleanup(p.Close)
 	return p
+}
+
+// start opens the machine's store and serves it.
+func (m *machine) start() (addr, cluster string) {
+	store, err := pebble.Open(m.dir, pebble.Options{Logger: quiet})
+	if err != nil {
+		m.tb.Error(err)
+		return "127.0.0.1:1", ""
+	}
+	service, err := metasrv.NewMetastoreService(store, metasrv.MetastoreOptions{Grace: time.Millisecond, Logger: quiet})
+	if err != nil {
+		m.tb.Error(err)
+	}
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		m.tb.Error(err)
+	}
+	id, err := service.Cluster(context.Background())
+	if err != nil {
+		m.tb.Error(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- service.Serve(ctx, lis, metasrv.ListenOptions{Auth: m.auth}) }()
+	m.stop = func() error {
+		cancel()
+		return errors.Join(<-served, store.Close())
+	}
+	return lis.Addr().String(), id.String()
 }
