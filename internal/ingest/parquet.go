@@ -29,12 +29,14 @@ type parquetColumn interface {
 // column that ends early is noticed: the record reader of the library takes it
 // for the end of the file.
 type parquetReader struct {
-	file      *file.Reader
-	arrow     *arrow.Schema
-	columns   []parquetColumn
-	batchRows int64
-	total     int64
-	done      int64
+	file *file.Reader
+	// arrowReader opens columns.
+	arrowReader *pqarrow.FileReader
+	arrow       *arrow.Schema
+	columns     []parquetColumn
+	batchRows   int64
+	total       int64
+	done        int64
 }
 
 func openParquet(ctx context.Context, f *countedFile, _ string, opts Options) (reader, error) {
@@ -66,6 +68,7 @@ func (r *parquetReader) open(ctx context.Context, opts Options) error {
 	if err != nil {
 		return lake.Errorf(lake.Invalid, "the Parquet schema cannot be read: %w", err)
 	}
+	r.arrowReader = fr
 	if r.arrow, err = fr.Schema(); err != nil {
 		return lake.Errorf(lake.Invalid, "the Parquet schema cannot be read: %w", err)
 	}
@@ -97,7 +100,7 @@ func (r *parquetReader) openColumns(ctx context.Context, fr *pqarrow.FileReader,
 		if _, err := tableType(fields[i].Type); err != nil {
 			continue // the plan refuses it, or the table's own schema decides
 		}
-		if r.columns[i], err = r.openColumn(ctx, fr, i); err != nil {
+		if r.columns[i], err = r.openColumn(ctx, fr, i, 0); err != nil {
 			return columnError(fields[i].Name, err)
 		}
 	}
@@ -113,7 +116,8 @@ func fieldNames(s *arrow.Schema) []string {
 	return names
 }
 
-func (r *parquetReader) openColumn(ctx context.Context, fr *pqarrow.FileReader, i int) (parquetColumn, error) {
+// openColumn makes a reader of field i that begins with a row group.
+func (r *parquetReader) openColumn(ctx context.Context, fr *pqarrow.FileReader, i, first int) (parquetColumn, error) {
 	leaves, err := r.leaves(i)
 	if err != nil {
 		return nil, err
@@ -121,12 +125,12 @@ func (r *parquetReader) openColumn(ctx context.Context, fr *pqarrow.FileReader, 
 	if len(leaves) == 1 {
 		c := r.file.MetaData().Schema.Column(leaves[0])
 		if c.PhysicalType() == parquet.Types.Int96 && c.MaxRepetitionLevel() == 0 && len(c.ColumnPath()) == 1 {
-			return &int96Column{file: r.file, leaf: leaves[0]}, nil
+			return &int96Column{file: r.file, leaf: leaves[0], group: first}, nil
 		}
 	}
-	groups := make([]int, r.file.NumRowGroups())
-	for g := range groups {
-		groups[g] = g
+	groups := make([]int, 0, r.file.NumRowGroups())
+	for g := first; g < r.file.NumRowGroups(); g++ {
+		groups = append(groups, g)
 	}
 	readers, _, err := fr.GetFieldReaders(ctx, leaves, groups)
 	if err != nil {
@@ -185,6 +189,11 @@ func (r *parquetReader) next(context.Context) (arrow.RecordBatch, error) {
 	if want == 0 {
 		return nil, io.EOF
 	}
+	return r.take(want)
+}
+
+// take reads exactly want rows of every column.
+func (r *parquetReader) take(want int64) (arrow.RecordBatch, error) {
 	columns := make([]arrow.Array, len(r.columns))
 	defer func() {
 		for _, c := range columns {
@@ -226,5 +235,6 @@ func (r *parquetReader) read(c parquetColumn, want int64, f arrow.Field) (arr ar
 	if err != nil {
 		return nil, lake.Errorf(lake.Invalid, "%s: %w", where, err)
 	}
-	return unwrapTwoLevel(whole, f.Type), nil
+	defer whole.Release()
+	return unwrapTwoLevel(clearNulls(whole), f.Type), nil
 }
