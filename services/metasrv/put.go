@@ -223,9 +223,17 @@ func (s *Server) stageRows(ctx context.Context, table catalog.Table, in *payload
 
 // replayed is the answer for an operation that is in the table already. The
 // version it became is published, unless it is the current one and its
-// committer was cut off.
+// committer was cut off. A table that is kept may be older than the record, and
+// then does not tell which version is the current one.
 func (s *Server) replayed(ctx context.Context, table catalog.Table, r catalog.OperationRecord) (appended, error) {
-	if r.Version == table.Snapshot.Version {
+	if r.Version > table.Snapshot.Version {
+		s.tables.forget(r.Table)
+		var err error
+		if table, err = s.catalog.Get(ctx, r.Table); err != nil {
+			return appended{}, err
+		}
+	}
+	if r.Version == table.Snapshot.Version && r.Incarnation == table.Snapshot.Incarnation {
 		if err := s.publish(ctx, table); err != nil {
 			return appended{}, err
 		}

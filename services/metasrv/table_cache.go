@@ -63,7 +63,10 @@ func (c *tableCache) put(t catalog.Table, era tableEra) {
 	defer c.mu.Unlock()
 	old, there := c.tables[t.Name]
 	switch {
-	case c.now != era, there && old.Snapshot.Version >= t.Snapshot.Version:
+	case c.now != era:
+		c.drop(t.Name) // what is kept may be older than what is not
+		return
+	case there && old.Snapshot.Version >= t.Snapshot.Version:
 		return
 	case there:
 		c.bytes -= tableSize(old)
@@ -79,6 +82,10 @@ func (c *tableCache) forget(name lake.TableName) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now.changes++
+	c.drop(name)
+}
+
+func (c *tableCache) drop(name lake.TableName) {
 	if old, there := c.tables[name]; there {
 		c.bytes -= tableSize(old)
 		delete(c.tables, name)

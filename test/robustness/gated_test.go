@@ -52,20 +52,31 @@ func (e gatedEngine) Publish(ctx context.Context, snap lake.Snapshot) error {
 
 // gatedObjects reports the objects of an append.
 type gatedObjects struct {
-	objstore.Store
+	movingStore
 	gate *gate
 }
 
 func (o gatedObjects) Put(ctx context.Context, key string, data []byte) error {
-	err := o.Store.Put(ctx, key, data)
+	if strings.HasSuffix(key, ".lance") {
+		o.gate.reach(dataWritten)
+	}
+	err := o.movingStore.Put(ctx, key, data)
 	if err == nil && strings.HasSuffix(key, ".manifest") {
 		o.gate.reach(finalNamed)
 	}
 	return err
 }
 
+func (o gatedObjects) Move(ctx context.Context, from, to string) error {
+	err := o.movingStore.Move(ctx, from, to)
+	if err == nil {
+		o.gate.reach(finalNamed)
+	}
+	return err
+}
+
 func (o gatedObjects) Create(ctx context.Context, key string) (objstore.Writer, error) {
-	w, err := o.Store.Create(ctx, key)
+	w, err := o.movingStore.Create(ctx, key)
 	return gatedWriter{w, o.gate}, err
 }
 

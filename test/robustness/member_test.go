@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/lakeplane/lake/catalog"
 	enginelance "github.com/lakeplane/lake/engine/lance"
@@ -44,6 +45,9 @@ type memberConfig struct {
 	// of object store calls, both by FaultSeed.
 	Faults, ObjectFaults float64
 	FaultSeed            uint64
+	// Hold is the engine's HoldBytes: how small an append is kept in memory
+	// until its version is staged.
+	Hold int64
 }
 
 // lease are the times of the election.
@@ -63,12 +67,7 @@ func beMember(config string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	g := newGate(os.Stdout)
-	go func() {
-		g.obey(os.Stdin)
-		os.Exit(3) // the parent died
-	}()
-	return serve(ctx, cfg, g)
+	return serve(ctx, cfg, newGate(os.Stdout))
 }
 
 func serve(ctx context.Context, cfg memberConfig, g *gate) error {
@@ -82,19 +81,9 @@ func serve(ctx context.Context, cfg memberConfig, g *gate) error {
 	if err != nil {
 		return err
 	}
-	storage, err := enginelance.New(enginelance.Options{Store: gatedObjects{newFlaky(objects, cfg), g}})
-	if err != nil {
-		return err
-	}
-	server, err := metasrv.New(metasrv.Options{
-		Store: &gatedStore{Store: store, gate: g}, Engine: gatedEngine{storage, g}, Logger: log,
-		Election: catalog.ElectionOptions{
-			Holder: cfg.Name + "-" + holderSuffix(), Exclusive: cfg.DSN == "",
-			TTL: cfg.Lease.TTL, Renew: cfg.Lease.Renew, Poll: cfg.Lease.Poll, Margin: cfg.Lease.Margin, MaxClockSkew: cfg.Lease.Skew,
-		},
-		Append: metasrv.AppendOptions{Wait: 2 * time.Second},
-		Grace:  2 * time.Second,
-	})
+	flaky := newFlaky(objects, cfg)
+	g.cut = flaky.cut
+	storage, err := enginelance.New(enginelance.Options{Store: gatedObjects{flaky, g}, HoldBytes: cfg.Hold})
 	if err != nil {
 		return err
 	}
@@ -102,12 +91,34 @@ func serve(ctx context.Context, cfg memberConfig, g *gate) error {
 	if err != nil {
 		return err
 	}
+	server, err := metasrv.New(metasrv.Options{
+		Store: &gatedStore{Store: store, gate: g}, Engine: gatedEngine{storage, g}, Logger: log,
+		Election: catalog.ElectionOptions{
+			Holder: cfg.Name + "-" + holderSuffix(), Address: lis.Addr().String(), Exclusive: cfg.DSN == "",
+			TTL: cfg.Lease.TTL, Renew: cfg.Lease.Renew, Poll: cfg.Lease.Poll, Margin: cfg.Lease.Margin, MaxClockSkew: cfg.Lease.Skew,
+		},
+		Peers:  dialPeer,
+		Append: metasrv.AppendOptions{Wait: 2 * time.Second},
+		Grace:  2 * time.Second,
+	})
+	if err != nil {
+		return err
+	}
+	go func() {
+		g.obey(os.Stdin)
+		os.Exit(3) // the parent died
+	}()
 	go reportLeading(ctx, server, g)
 	g.say("listening %s", lis.Addr())
 	return server.Serve(ctx, lis, metasrv.ListenOptions{
 		Auth: anyone{}, Logger: log,
 		Extra: []grpc.ServerOption{grpc.ChainStreamInterceptor(g.stream)},
 	})
+}
+
+// dialPeer lets a follower pass writes on to the leader.
+func dialPeer(address string) (metasrv.PeerConn, error) {
+	return grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 }
 
 // holderSuffix tells the lives of a member apart.
@@ -151,5 +162,5 @@ type anyone struct{}
 func (anyone) LoopbackOnly() bool { return true }
 
 func (anyone) Authenticate(context.Context, string) (access.Principal, error) {
-	return access.Principal{Name: "tester", Tenant: "default", Role: access.Admin, Namespaces: []string{access.AllNamespaces}}, nil
+	return access.Principal{Name: "tester", Tenant: "default", Role: access.Developer, Namespaces: []string{access.AllNamespaces}}, nil
 }

@@ -19,11 +19,11 @@ type point string
 // The points, in the order an append passes them.
 const (
 	received       point = "received"        // the payload has arrived, nothing is staged
-	dataWritten    point = "data-written"    // the data file is written and has no name yet
+	dataWritten    point = "data-written"    // the data file has no name yet
 	dataStaged     point = "data-staged"     // window 1: no manifest names the data
 	manifestStaged point = "manifest-staged" // window 2: the commit has not been sent
 	committed      point = "committed"       // window 3: the manifest has no final name
-	finalNamed     point = "final-named"     // the final name is there, the staged one as well
+	finalNamed     point = "final-named"     // the final name is there, the version counts as unpublished
 	published      point = "published"       // window 4: the client has no answer
 	answering      point = "answering"       // the answer is about to be sent
 
@@ -48,6 +48,7 @@ type gate struct {
 	counts  map[point]int
 	armed   map[point]int // passes until the one that waits
 	waiting map[point]chan struct{}
+	cut     func(bool) // cuts the member off from the object store
 }
 
 func newGate(out io.Writer) *gate {
@@ -84,6 +85,7 @@ func (g *gate) reach(p point) {
 //
 //	arm POINT N      the N-th pass from now waits
 //	release POINT    the pass that waits goes on
+//	cut, mend        the object store does not answer any more; it does again
 func (g *gate) obey(commands io.Reader) {
 	for lines := bufio.NewScanner(commands); lines.Scan(); {
 		words := append(strings.Fields(lines.Text()), "", "", "")
@@ -91,6 +93,8 @@ func (g *gate) obey(commands io.Reader) {
 		n, _ := strconv.Atoi(words[2]) // 0 disarms
 		g.mu.Lock()
 		switch words[0] {
+		case "cut", "mend":
+			g.cut(words[0] == "cut")
 		case "arm":
 			g.armed[p] = n
 		case "release":

@@ -107,6 +107,7 @@ func (l *lane) newTables(loop int) {
 	}
 	l.config.Faults = []float64{0, 0.02, 0.1}[l.rng.IntN(3)]
 	l.config.ObjectFaults = []float64{0, 0.02}[l.rng.IntN(2)]
+	l.config.Hold = []int64{-1, 0, 400}[l.rng.IntN(3)]
 	l.config.FaultSeed = l.rng.Uint64()
 	l.revive()
 	for _, table := range l.tables {

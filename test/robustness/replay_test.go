@@ -103,6 +103,39 @@ func (c *cluster) putPatiently(p *process, o *operation) (*lakepb.AppendResult, 
 	}
 }
 
+// TestReplayIsPublished: a version whose publication fails is not acknowledged,
+// also not to the client that sends its operation again and whose operation's
+// record is found. Meanwhile another table is created, which makes the leader
+// doubt what it remembers of tables.
+func TestReplayIsPublished(t *testing.T) {
+	for _, b := range backends {
+		t.Run(string(b), func(t *testing.T) {
+			t.Parallel()
+			c := newCluster(t, b, func(cfg *memberConfig) { cfg.Lease.TTL = 10 * time.Second; cfg.Lease.Renew = time.Second })
+			c.startAll()
+			table := c.create("t")
+			c.mustAppend(table, 1)
+			o := newOperation(t, table, 3)
+			leader, got := c.inWindow(committed, o)
+			c.create("other")
+			leader.tell("cut")
+			leader.release(committed)
+			require.True(t, lake.Is((<-got).err, lake.Undetermined))
+			for range 3 {
+				_, err := leader.put(c.patiently(), o)
+				require.True(t, lake.Is(err, lake.Undetermined), "acknowledged, and not to be opened by its number: %v", err)
+			}
+			c.audit([]lake.TableName{table})
+			c.revive()
+			for _, p := range c.running() {
+				p.tell("mend")
+			}
+			require.True(t, c.retry(o).GetReplayed())
+			c.check(table)
+		})
+	}
+}
+
 // TestReplayAfterRecreate drops a table and makes another of its name. What was
 // appended to the first must not come to be in the second, whatever the client
 // was told: an operation that is remembered is refused by its record, and one

@@ -16,17 +16,28 @@ import (
 	"github.com/lakeplane/lake/lake"
 )
 
-// windows are the named crash windows of an append, in order. durable says
-// that the append is committed when the member is there.
-var windows = []struct {
+// window is a named crash window of an append. durable says that the append is
+// committed when the member is there.
+type window struct {
 	name    string
 	at      point
 	durable bool
-}{
+}
+
+// windows are in the order in which an append passes them.
+var windows = []window{
 	{"AfterStagingData", dataStaged, false},
 	{"AfterStagingManifest", manifestStaged, false},
 	{"AfterCommitBeforeFinalManifest", committed, true},
 	{"AfterFinalManifestBeforeAck", published, true},
+}
+
+// config lets rows be written to the object store where they are staged; else
+// those of a small append are not written before the manifest.
+func (w window) config(cfg *memberConfig) {
+	if w.at == dataStaged {
+		cfg.Hold = -1
+	}
 }
 
 // answer is what the one attempt of a client got.
@@ -127,7 +138,7 @@ func TestKilledInWindow(t *testing.T) {
 		for _, w := range windows {
 			t.Run(string(b)+"/"+w.name, func(t *testing.T) {
 				t.Parallel()
-				c := newCluster(t, b)
+				c := newCluster(t, b, w.config)
 				c.startAll()
 				table := c.create("t")
 				stop := c.watch(table)
@@ -186,7 +197,7 @@ func TestPausedInWindow(t *testing.T) {
 	for _, w := range windows {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			c := newCluster(t, onPostgres)
+			c := newCluster(t, onPostgres, w.config)
 			c.startAll()
 			table := c.create("t")
 			stop := c.watch(table)
@@ -298,7 +309,7 @@ func TestPausedAlone(t *testing.T) {
 	for _, w := range windows {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			c := newCluster(t, onPebble)
+			c := newCluster(t, onPebble, w.config)
 			c.startAll()
 			table := c.create("t")
 			before := c.mustAppend(table, 3)
