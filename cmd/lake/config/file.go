@@ -3,6 +3,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -63,12 +64,19 @@ func readYAML(path string) (*yaml.Node, error) {
 	if len(raw) > maxFileBytes {
 		return nil, fmt.Errorf("more than %d bytes", maxFileBytes)
 	}
-	var doc yaml.Node
-	if err := yaml.Unmarshal(raw, &doc); err != nil {
-		return nil, err
-	}
-	if doc.Kind == 0 { // an empty file
+	return parseYAML(raw)
+}
+
+func parseYAML(raw []byte) (*yaml.Node, error) {
+	var doc, more yaml.Node
+	dec := yaml.NewDecoder(bytes.NewReader(raw))
+	switch err := dec.Decode(&doc); {
+	case errors.Is(err, io.EOF): // an empty file
 		return &yaml.Node{Kind: yaml.MappingNode}, nil
+	case err != nil:
+		return nil, err
+	case !errors.Is(dec.Decode(&more), io.EOF):
+		return nil, errors.New("want one YAML document")
 	}
 	if root := doc.Content[0]; root.Kind == yaml.MappingNode {
 		return root, nil
@@ -161,7 +169,7 @@ func mustNamed(name string) Process {
 // scalars are the texts of a value or of a list of values.
 func scalars(node *yaml.Node) ([]string, bool) {
 	switch {
-	case node.Kind == yaml.AliasNode:
+	case node.Kind == yaml.AliasNode && node.Alias.Kind == yaml.ScalarNode:
 		return scalars(node.Alias)
 	case node.Kind == yaml.ScalarNode && node.Tag != "!!null":
 		return []string{node.Value}, true
