@@ -32,17 +32,17 @@ demo: build ## start lake dev, ingest a file, query it, drop it, stop (FILE=path
 	@deploy/demo/run.sh "$(FILE)"
 
 test: ## run the tests, after installing what they need
-	@tools/setup.sh postgres
+	@tools/setup.sh postgres s3
 	@$(MAKE) --no-print-directory build
 	@cd deploy/temporal && $(GO) test -vet=off .
 	@$(SUMMARY) -timeout 20m $(PACKAGES)
 
 test-race: build ## run the tests under the race detector
-	@tools/setup.sh postgres
+	@tools/setup.sh postgres s3
 	@$(SUMMARY) -race -timeout 40m $(PACKAGES)
 
 test-backends: ## run the conformance suites of every storage backend
-	@tools/setup.sh postgres
+	@tools/setup.sh postgres s3
 	@$(SUMMARY) -count=1 -timeout 20m ./metastore/... ./objstore/... ./engine/...
 
 test-clients: build ## run stock clients (ADBC, LanceDB) against a real server

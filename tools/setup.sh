@@ -37,7 +37,22 @@ postgres() {
   debian postgresql || say "no PostgreSQL: its tests will be skipped"
 }
 
+# The S3 server of the tests; a version of its own makes it be built again.
+versitygw=v1.8.0
+
+s3() {
+  [ -x bin/versitygw ] && [ "$(cat bin/versitygw.version 2>/dev/null)" = $versitygw ] && return 0
+  say "building the S3 server of the tests, once, about 3 minutes on 2 cores"
+  mkdir -p bin
+  if (cd bin && GOFLAGS= GOWORK=off GOBIN="$PWD" go install github.com/versity/versitygw/cmd/versitygw@$versitygw); then
+    echo $versitygw >bin/versitygw.version
+  else
+    say "no S3 server: its tests will be skipped"
+  fi
+}
+
 need_go
 node_modules
 case " $* " in *" postgres "*) postgres ;; esac
+case " $* " in *" s3 "*) s3 ;; esac
 exit 0
