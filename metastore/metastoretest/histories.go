@@ -38,8 +38,9 @@ type Histories struct {
 	Parallel int
 }
 
-// RunHistories records what concurrent clients see of a few records, by reads,
-// creates, updates, guarded updates and deletes, and requires that every
+// RunHistories records what concurrent clients see of a few records, by reads of
+// one and, where the store can, of all at one moment, by creates, updates,
+// guarded updates and deletes, and requires that every
 // history is linearizable: there is an order of the calls, each within its own
 // time, that a single-threaded store would answer in the same way. Commits
 // whose outcome stays unknown may have happened at any later time, or never.
@@ -107,11 +108,14 @@ const historyKeys = 3
 // world is the state of the model: the value of each record, empty for absent.
 type world [historyKeys]string
 
-// call is one step of a client: a read of one record, or a commit.
+// call is one step of a client: a read of one record or of all, or a commit.
 type call struct {
-	read int // index of the record, or -1
+	read int // index of the record, readAll, or -1
 	ops  []step
 }
+
+// readAll is the read of every record as of one moment.
+const readAll = historyKeys
 
 // step is an operation of a commit. An empty expect is "absent", an empty
 // value with Put cannot be.
@@ -124,8 +128,9 @@ type step struct {
 
 // answer is what the client was told.
 type answer struct {
-	outcome string // read, applied, conflict or unknown
+	outcome string // read, read all, applied, conflict or unknown
 	value   string // read: the value, empty for absent
+	all     world  // read all: the values
 	key     int    // conflict: the record that is named
 }
 
@@ -141,6 +146,8 @@ func (w world) step(c call, a answer) (bool, world) {
 	switch a.outcome {
 	case "read":
 		return w[c.read] == a.value, w
+	case "read all":
+		return w == a.all, w
 	case "conflict":
 		i := slices.IndexFunc(c.ops, func(s step) bool { return s.key == a.key })
 		return i >= 0 && w[a.key] != c.ops[i].expect, w
@@ -212,8 +219,13 @@ func (c *client) act(i int) {
 	value := fmt.Sprintf("%d.%d", c.id, i)
 	replace := step{key, c.seen[key], metastore.Put, value}
 	guard := (key + 1) % historyKeys
-	switch c.rng.IntN(6) {
+	switch c.rng.IntN(7) {
 	case 0, 1:
+		c.do(call{read: key}, "")
+	case 6:
+		if _, ok := c.store.(metastore.Snapshotter); ok {
+			key = readAll
+		}
 		c.do(call{read: key}, "")
 	case 2, 3:
 		c.do(call{-1, []step{replace}}, value)
@@ -248,8 +260,11 @@ func (c *client) do(in call, token string) {
 }
 
 func (c *client) read(in call) (answer, bool) {
-	if in.read < 0 {
+	switch in.read {
+	case -1:
 		return answer{}, false
+	case readAll:
+		return c.readAll()
 	}
 	rec, err := c.store.Get(context.Background(), c.key(in.read))
 	if err != nil && !errors.Is(err, metastore.ErrNotFound) {
@@ -260,6 +275,24 @@ func (c *client) read(in call) (answer, bool) {
 	}
 	c.seen[in.read] = string(rec.Value)
 	return answer{outcome: "read", value: string(rec.Value)}, true
+}
+
+func (c *client) readAll() (answer, bool) {
+	keys := make([]string, historyKeys)
+	for i := range keys {
+		keys[i] = c.key(i)
+	}
+	found, err := c.store.(metastore.Snapshotter).GetAll(context.Background(), keys)
+	if err != nil {
+		if !errors.Is(err, metastore.ErrRetryable) {
+			c.t.Errorf("get all: %v", err)
+		}
+		return answer{}, false
+	}
+	for i, key := range keys {
+		c.seen[i] = string(found[key].Value)
+	}
+	return answer{outcome: "read all", all: c.seen}, true
 }
 
 func (c *client) commit(in call, token string) (answer, bool) {

@@ -23,6 +23,7 @@ func TestHistoriesFindBrokenStores(t *testing.T) {
 		"forgets tokens": func(s metastore.Store) metastore.Store {
 			return faultstore.New(forgetful{s}, faultstore.NewRandom(1, 0.4, time.Millisecond, faultstore.Repeat, faultstore.Late))
 		},
+		"reads at two moments":     func(s metastore.Store) metastore.Store { return torn{s} },
 		"ignores guards":           func(s metastore.Store) metastore.Store { return unguarded{s} },
 		"reads stale values":       func(s metastore.Store) metastore.Store { return &stale{Store: s, seen: map[string]metastore.Record{}} },
 		"denies what it applied":   func(s metastore.Store) metastore.Store { return denying{s} },
@@ -86,6 +87,21 @@ func (s *stale) Get(ctx context.Context, key string) (metastore.Record, error) {
 		s.seen[key] = rec
 	}
 	return rec, err
+}
+
+// torn reads one record after the other.
+type torn struct{ metastore.Store }
+
+func (s torn) GetAll(ctx context.Context, keys []string) (map[string]metastore.Record, error) {
+	found := map[string]metastore.Record{}
+	for _, key := range keys {
+		rec, err := s.Get(ctx, key)
+		if err == nil {
+			found[key] = rec
+		}
+		time.Sleep(100 * time.Microsecond)
+	}
+	return found, nil
 }
 
 // denying says that an applied commit certainly was not.

@@ -4,11 +4,13 @@ package pebble
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/lakeplane/lake/metastore"
+	"github.com/lakeplane/lake/metastore/faultstore"
 	"github.com/lakeplane/lake/metastore/metastoretest"
 )
 
@@ -30,3 +32,11 @@ func TestHistories(t *testing.T) {
 }
 
 func TestModel(t *testing.T) { metastoretest.RunModel(t, openTemp) }
+
+// TestHistoriesUnderFaults puts a caller with a bad connection before a store
+// that is good, so that attempts overlap, come late and come twice.
+func TestHistoriesUnderFaults(t *testing.T) {
+	metastoretest.RunHistories(t, func(tb testing.TB) metastore.Store {
+		return faultstore.New(openTemp(tb), faultstore.NewRandom(11, 0.3, 3*time.Millisecond))
+	}, metastoretest.Histories{Seeds: 100})
+}

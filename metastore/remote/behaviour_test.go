@@ -64,6 +64,7 @@ func TestAnotherClusterIsRefused(t *testing.T) {
 	require.NotEqual(t, s.Cluster(), openAt(t, other, remote.Options{}).Cluster())
 	p.Retarget(other)
 	p.CutAll()
+	require.True(t, lake.Is(getErr(t.Context(), s, "a"), lake.Precondition), "a read is repeated on the new connection")
 	for name, err := range map[string]error{
 		"commit": s.Commit(t.Context(), createA("u")),
 		"get":    getErr(t.Context(), s, "a"),

@@ -202,7 +202,7 @@ func TestHistoriesBehindFaults(t *testing.T) {
 		plan := &plans{}
 		s := openOver(tb, faultstore.New(openPebble(tb, tb.TempDir()), plan), remote.Options{Patience: 30 * time.Millisecond})
 		plan.set(faultstore.NewRandom(7, 0.3, time.Millisecond))
-		return s
+		return s.Exact()
 	}, metastoretest.Histories{})
 }
 
@@ -248,7 +248,7 @@ func TestHistoriesOnABadWire(t *testing.T) {
 			return faultproxy.Pass
 		})
 		return s
-	}, metastoretest.Histories{Parallel: 2}) // a cut connection harms all of them
+	}, metastoretest.Histories{Parallel: 2, Steps: 9}) // a cut connection harms all of them
 }
 
 // machine is a server and its store, which are restarted behind a proxy.
