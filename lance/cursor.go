@@ -82,7 +82,7 @@ func (c *cursor) open(ctx context.Context) error {
 	for _, p := range c.parts {
 		if p.cursor, err = p.h.reader.NewCursor(file.ScanOptions{
 			Fields: p.ids, Start: c.unit.start, End: c.unit.end, BatchRows: c.s.opts.BatchRows,
-			BatchBytes: int64(max(1, c.s.opts.BatchBytes/len(c.parts))),
+			BatchBytes: int64(max(1, c.s.opts.BatchBytes/len(c.parts))), Parallel: p.h.columnsAtOnce(),
 		}); err != nil {
 			return err
 		}

@@ -40,6 +40,19 @@ func newHandle(obj Object, reader *file.Reader) *handle {
 	return h
 }
 
+// farColumns is how many columns of a file that is not in memory are read at
+// once. Their pages are fetched from afar, and waiting for them costs no
+// processor.
+const farColumns = 16
+
+// columnsAtOnce is how many columns are worth reading at a time.
+func (h *handle) columnsAtOnce() int {
+	if h.mapped != nil {
+		return 1
+	}
+	return farColumns
+}
+
 // retain adds a reference; the caller must hold one.
 func (h *handle) retain() {
 	if h.refs.Add(1) < 2 {

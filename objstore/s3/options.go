@@ -41,7 +41,7 @@ type Options struct {
 	// PartsAtOnce is how many parts of one object are sent at a time. 0 means 4.
 	PartsAtOnce int
 	// TailBytes is how much of its end is read when an object is opened.
-	// 0 means 64 KiB.
+	// 0 means 128 KiB.
 	TailBytes int64
 	// RequestTimeout bounds one attempt; 0 means 30 s. RetryTime bounds a call
 	// with all its attempts, unless its context ends earlier; 0 means 60 s.
@@ -59,7 +59,7 @@ func (o Options) normalize() (Options, error) {
 	orDefault(&o.Concurrent, 64)
 	orDefault(&o.PartBytes, 16<<20)
 	orDefault(&o.PartsAtOnce, 4)
-	orDefault(&o.TailBytes, 64<<10)
+	orDefault(&o.TailBytes, 128<<10)
 	orDefault(&o.RequestTimeout, 30*time.Second)
 	orDefault(&o.RetryTime, time.Minute)
 	return o, o.check()
@@ -90,7 +90,7 @@ func (o Options) check() error {
 }
 
 // client makes the SDK's client, without its retries.
-func (o Options) client(ctx context.Context) (*s3.Client, error) {
+func (o Options) client(ctx context.Context, client *http.Client) (*s3.Client, error) {
 	var load []func(*config.LoadOptions) error
 	if o.Region != "" {
 		load = append(load, config.WithRegion(o.Region))
@@ -115,7 +115,7 @@ func (o Options) client(ctx context.Context) (*s3.Client, error) {
 		}
 		s.Retryer = aws.NopRetryer{}
 		s.DisableLogOutputChecksumValidationSkipped = true // ranges have no checksum of their own
-		s.HTTPClient = o.http()
+		s.HTTPClient = client
 	}), nil
 }
 

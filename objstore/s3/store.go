@@ -23,6 +23,7 @@ import (
 type Store struct {
 	opts      Options
 	client    *s3.Client
+	http      *http.Client
 	pace      *pace
 	versioned bool
 
@@ -45,12 +46,14 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{opts: opts, pace: newPace(opts.Concurrent)}
-	if s.client, err = opts.client(ctx); err != nil {
+	s := &Store{opts: opts, pace: newPace(opts.Concurrent), http: opts.http()}
+	if s.client, err = opts.client(ctx, s.http); err != nil {
 		return nil, err
 	}
-	s.versioned, err = s.isVersioned(ctx)
-	return s, err
+	if s.versioned, err = s.isVersioned(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
 }
 
 // isVersioned asks for the bucket's versioning, which also finds out whether
@@ -78,6 +81,9 @@ func (s *Store) isVersioned(ctx context.Context) (versioned bool, err error) {
 func (s *Store) Close() error {
 	s.gate.Lock()
 	defer s.gate.Unlock()
+	if !s.closed && s.opts.Transport == nil {
+		s.http.CloseIdleConnections()
+	}
 	s.closed = true
 	return nil
 }
