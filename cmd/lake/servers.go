@@ -57,6 +57,7 @@ func (a *app) serverCommand(c config.Process, common *config.Common, short, long
 				return err
 			}
 			tel := process.NewTelemetry(name, version, a.serverLog(common))
+			slog.SetDefault(tel.Log)
 			return a.untilTold(cmd.Context(), common.Grace, tel.Log, func(ctx context.Context) error { return run(ctx, tel) })
 		},
 	}

@@ -30,6 +30,13 @@ const (
 	clockSkew = 500 * time.Millisecond
 )
 
+// waitLong is for what takes moments, on a machine that is busy with other
+// tests.
+const (
+	waitLong = time.Minute
+	tick     = 20 * time.Millisecond
+)
+
 // cluster is a deployment of separate processes on this machine.
 type cluster struct {
 	// owner is the test at whose end the processes do.

@@ -20,7 +20,7 @@ func (c *Temporal) add(s *Set, address string) {
 	s.add("temporal_namespace", "LAKE_TEMPORAL_NAMESPACE", stringValue{&c.Namespace}, "its namespace for Lake's procedures")
 	s.add("temporal_ui", "LAKE_TEMPORAL_UI", stringValue{&c.UI}, "URL of its web pages, for links")
 	s.add("temporal_tls", "LAKE_TEMPORAL_TLS", boolValue{&c.UseTLS}, "connect to it by TLS; implied by the settings below")
-	c.Trust.add(s, "temporal", "it")
+	c.Trust.add(s, "temporal", "the Temporal server")
 	s.add("temporal_api_key_file", "LAKE_TEMPORAL_API_KEY_FILE", stringValue{&c.APIKey}, "API key for it (mode 0600, read again when it changes)")
 }
 

@@ -5,6 +5,7 @@ package secure
 import (
 	"errors"
 	"io"
+	"log/slog"
 	"os"
 	"sync"
 	"time"
@@ -19,8 +20,8 @@ const lookEvery = time.Second
 const maxFileBytes = 1 << 20
 
 // watched is a value made from files, and made again when one of them changes.
-// A broken change leaves the last good value in force. It is safe for
-// concurrent use.
+// A broken change leaves the last good value in force, and the default logger
+// is told. It is safe for concurrent use.
 type watched[T any] struct {
 	paths []string
 	make  func() (T, error)
@@ -59,11 +60,14 @@ func (w *watched[T]) get() T {
 	if equal(stamps, w.seen) {
 		return w.value
 	}
-	// Half of a pair may be replaced yet; then the next look tries again.
-	if v, err := w.make(); err == nil {
-		w.value, w.seen = v, stamps
+	v, err := w.make()
+	if err != nil { // half of a pair may be replaced yet; the next look tries again
+		slog.Warn("a file that changed could not be read again: the last good one stays in force", "files", w.paths, "error", err)
+		return w.value
 	}
-	return w.value
+	slog.Info("read again", "files", w.paths)
+	w.value, w.seen = v, stamps
+	return v
 }
 
 func (w *watched[T]) stamps() []stamp {
