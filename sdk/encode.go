@@ -21,6 +21,10 @@ import (
 // default.
 const targetMessageBytes = 2 << 20
 
+// ErrTooLarge is in the chain of the lake.Invalid error of an append whose rows
+// take more than 64 MiB encoded, for callers that then send fewer at a time.
+var ErrTooLarge = errors.New("the rows take more than 64 MiB encoded")
+
 // payload is an append's rows as they travel, made once and sent as often as
 // needed. It is read-only after encode.
 type payload struct {
@@ -150,7 +154,7 @@ func (e *encoder) take(p ipc.Payload, maySplit bool) error {
 		return tooLarge(total)
 	}
 	if e.bytes+total > lake.MaxAppendBytes {
-		return lake.Errorf(lake.Invalid, "append: the rows take more than %d MiB encoded, which is the most for one append: use several", lake.MaxAppendBytes>>20)
+		return lake.Errorf(lake.Invalid, "append: %w, which is the most for one append: use several", ErrTooLarge)
 	}
 	var body bytes.Buffer
 	body.Grow(int(size))

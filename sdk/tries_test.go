@@ -189,7 +189,7 @@ func TestLimitOfBytesIsExact(t *testing.T) {
 	require.Equal(t, int64(1), s.Rows(episodes))
 	_, err = c.PrepareAppend(episodes, rows(1, strings.Repeat("x", most+1)))
 	require.True(t, lake.Is(err, lake.Invalid), "%v", err)
-	require.ErrorContains(t, err, "more than 64 MiB encoded")
+	require.ErrorIs(t, err, sdk.ErrTooLarge)
 }
 
 func TestEmptyBatchesAreNotSent(t *testing.T) {

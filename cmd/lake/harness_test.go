@@ -33,6 +33,7 @@ func withServer(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
+	os.Setenv("XDG_STATE_HOME", filepath.Join(dir, "state"))
 	served, err = devserver.Start(context.Background(), quiet(dir))
 	if err != nil {
 		fmt.Println(err)

@@ -5,24 +5,18 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"path/filepath"
-	"time"
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/spf13/cobra"
 
 	"github.com/lakeplane/lake/internal/ingest"
-	"github.com/lakeplane/lake/internal/progress"
+	"github.com/lakeplane/lake/internal/ingest/journal"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/sdk"
 )
-
-// appendBytes is about how large one append may become. It is half of what the
-// server takes, so that several fit its memory.
-const appendBytes = 32 << 20
 
 // ingestFlags are the flags of ingest.
 type ingestFlags struct {
@@ -30,6 +24,9 @@ type ingestFlags struct {
 	columns   []string
 	noHeader  bool
 	delimiter string
+	resume    bool
+	startOver bool
+	state     string
 }
 
 func (a *app) ingestCommand() *cobra.Command {
@@ -41,7 +38,11 @@ func (a *app) ingestCommand() *cobra.Command {
 			"first file when it does not exist. The rows go in as a sequence of appends of\n" +
 			"at most 10,000 rows and 32 MiB; each is applied once, whatever the network\n" +
 			"does. Columns are matched by name. Files are checked before anything is\n" +
-			"written, as far as their headers tell.",
+			"written, as far as their headers tell.\n\n" +
+			"How far it got is kept in a journal until it is done. After an interrupt, a\n" +
+			"failure or the end of the machine, --resume goes on where it stopped: no row is\n" +
+			"left out and none appended twice. Files that changed, other options or a table\n" +
+			"that was made again are refused.",
 		Example: "  lake ingest robots.episodes run-17.parquet run-18.parquet",
 		Args:    arguments(cobra.MinimumNArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,7 +50,7 @@ func (a *app) ingestCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.ingest(cmd.Context(), name, args[1:], f)
+			return a.ingest(cmd.Context(), &ingestion{app: a, name: name, files: args[1:], flags: f, again: resumeCommand(cmd, args)})
 		},
 	}
 	flags := c.Flags()
@@ -57,11 +58,17 @@ func (a *app) ingestCommand() *cobra.Command {
 	flags.StringSliceVar(&f.columns, "columns", nil, "read only these columns, by name and comma separated")
 	flags.BoolVar(&f.noHeader, "no-header", false, "the first record of a CSV file is data")
 	flags.StringVar(&f.delimiter, "delimiter", "", "the character between the fields of a CSV file; found by itself when absent")
+	flags.BoolVar(&f.resume, resumeFlag, false, "go on with an ingest of the same files that was not finished")
+	flags.BoolVar(&f.startOver, startOverFlag, false, "forget an ingest of the same files that was not finished, and append everything again")
+	flags.StringVar(&f.state, "state", "", "where journals are kept (default $XDG_STATE_HOME/lake/ingest or ~/.local/state/lake/ingest)")
 	return c
 }
 
 func (f ingestFlags) options(target *arrow.Schema) (ingest.Options, error) {
-	opts := ingest.Options{Columns: f.columns, Target: target, NoHeader: f.noHeader}
+	opts := ingest.Options{Columns: f.columns, Target: target, NoHeader: f.noHeader, BatchRows: lake.MaxAppendRows}
+	if f.resume && f.startOver {
+		return opts, usagef("--resume excludes --start-over")
+	}
 	if f.delimiter != "" {
 		r, size := utf8.DecodeRuneInString(f.delimiter)
 		if size != len(f.delimiter) || r == utf8.RuneError || r == '"' || r == '\n' || r == '\r' {
@@ -72,66 +79,113 @@ func (f ingestFlags) options(target *arrow.Schema) (ingest.Options, error) {
 	return opts, nil
 }
 
+// ingestion is one run of the command.
+type ingestion struct {
+	*app
+	client *sdk.Client
+	name   lake.TableName
+	files  []string
+	flags  ingestFlags
+	again  string // the command that resumes it
+
+	book *journal.Journal
+	opts ingest.Options
+}
+
 // ingest appends files to a table.
-func (a *app) ingest(ctx context.Context, name lake.TableName, files []string, f ingestFlags) error {
-	if _, err := f.options(nil); err != nil {
+func (a *app) ingest(ctx context.Context, in *ingestion) (err error) {
+	if _, err := in.flags.options(nil); err != nil {
 		return err
 	}
-	client, err := a.client(ctx)
-	if err != nil {
+	if in.client, err = a.client(ctx); err != nil {
 		return err
 	}
-	defer client.Close()
-	target, err := a.target(ctx, client, name, files[0], f)
-	if err != nil {
+	defer in.client.Close()
+	if err := in.openJournal(); err != nil {
 		return err
 	}
-	opts, err := f.options(target)
-	if err != nil {
+	defer func() { err = in.closeJournal(err) }()
+	if err := in.prepare(ctx); err != nil {
 		return err
 	}
-	for _, path := range files[1:] { // the first was looked at for the target
-		if err := inspect(ctx, path, opts); err != nil {
-			return err
-		}
-	}
-	for _, path := range files {
-		if err := a.ingestFile(ctx, client, name, path, opts); err != nil {
+	for i := range in.files {
+		if err := in.file(ctx, i); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// target returns the schema of the table, which it creates if there is none.
-func (a *app) target(ctx context.Context, client *sdk.Client, name lake.TableName, first string, f ingestFlags) (*arrow.Schema, error) {
-	t, err := client.Table(ctx, name)
-	if err == nil {
-		opts, err := f.options(t.Schema)
-		if err != nil {
-			return nil, err
+// prepare finds or makes the table, looks at the files, and makes sure that the
+// journal is of both.
+func (in *ingestion) prepare(ctx context.Context) error {
+	table, err := in.table(ctx)
+	if err != nil {
+		return err
+	}
+	if in.opts, err = in.flags.options(table.Schema); err != nil {
+		return err
+	}
+	job, err := in.job(table)
+	if err != nil {
+		return err
+	}
+	if in.flags.resume {
+		if what := in.book.Differs(job); what != "" {
+			return in.refuse(what)
 		}
-		return t.Schema, inspect(ctx, first, opts)
+		return nil // the files were looked at, and are what they were
+	}
+	for _, path := range in.files[1:] { // the first was looked at for the table
+		if err := inspect(ctx, path, in.opts); err != nil {
+			return err
+		}
+	}
+	return in.book.Begin(job)
+}
+
+// table returns the table, which it creates if there is none.
+func (in *ingestion) table(ctx context.Context) (sdk.Table, error) {
+	t, err := in.client.Table(ctx, in.name)
+	if in.flags.resume {
+		if lake.Is(err, lake.NotFound) {
+			return t, in.refuse("the table does not exist any more")
+		}
+		return t, err
+	}
+	if err == nil {
+		opts, err := in.flags.options(t.Schema)
+		if err != nil {
+			return t, err
+		}
+		return t, inspect(ctx, in.files[0], opts)
 	}
 	if !lake.Is(err, lake.NotFound) {
-		return nil, err
+		return t, err
 	}
-	if !f.create {
-		return nil, lake.Errorf(lake.NotFound, "%w (without --create=false it would be created)", err)
+	if !in.flags.create {
+		return t, lake.Errorf(lake.NotFound, "%w (without --create=false it would be created)", err)
 	}
-	opts, err := f.options(nil)
+	return in.create(ctx)
+}
+
+// create makes the table with the columns of the first file.
+func (in *ingestion) create(ctx context.Context) (sdk.Table, error) {
+	opts, err := in.flags.options(nil)
 	if err != nil {
-		return nil, err
+		return sdk.Table{}, err
 	}
-	schema, err := a.probe(ctx, first, opts)
+	schema, err := in.probe(ctx, in.files[0], opts)
 	if err != nil {
-		return nil, err
+		return sdk.Table{}, err
 	}
-	if _, err := client.CreateTable(ctx, name, schema); err != nil {
-		return nil, err
+	t, err := in.client.CreateTable(ctx, in.name, schema)
+	if err != nil {
+		return t, err
 	}
-	a.note("created table %s with the %s of %s", name, counted(int64(schema.NumFields()), "column"), filepath.Base(first))
-	return schema, nil
+	t.Schema = schema
+	in.note("created table %s with the %s of %s", in.name, counted(int64(schema.NumFields()), "column"), filepath.Base(in.files[0]))
+	return t, nil
 }
 
 // probe reads the first rows of a file as well as its schema, so that most
@@ -162,106 +216,4 @@ func inspect(ctx context.Context, path string, opts ingest.Options) error {
 		return err
 	}
 	return source.Close()
-}
-
-// ingestFile appends one file and says how it went.
-func (a *app) ingestFile(ctx context.Context, client *sdk.Client, name lake.TableName, path string, opts ingest.Options) error {
-	source, err := ingest.Open(ctx, path, opts)
-	if err != nil {
-		return err
-	}
-	defer source.Close()
-	run := &ingestRun{client: client, table: name, source: source, bar: progress.New(a.stderr, filepath.Base(path)), began: time.Now()}
-	err = run.all(ctx)
-	run.bar.Clear()
-	if err != nil {
-		return run.explain(err)
-	}
-	a.note("%s: %s in %s appended to %s, version %d (%s, %s)", filepath.Base(path), counted(run.rows, "row"),
-		counted(run.appends, "append"), name, run.version, time.Since(run.began).Round(time.Millisecond), run.rate())
-	return nil
-}
-
-// ingestRun is one file on its way into a table.
-type ingestRun struct {
-	client *sdk.Client
-	table  lake.TableName
-	source *ingest.Source
-	bar    *progress.Bar
-	began  time.Time
-
-	rows, bytes, appends int64
-	version              lake.Version
-}
-
-func (r *ingestRun) all(ctx context.Context) error {
-	for {
-		batch, err := r.source.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		err = r.append(ctx, batch)
-		batch.Release()
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// append appends a batch, in halves while it is too large for one append.
-func (r *ingestRun) append(ctx context.Context, batch arrow.RecordBatch) error {
-	pending, err := r.client.PrepareAppend(r.table, batch)
-	tooLarge := err == nil && pending.Bytes() > appendBytes || lake.Is(err, lake.Exhausted)
-	if tooLarge && batch.NumRows() > 1 {
-		return r.halves(ctx, batch)
-	}
-	if err != nil {
-		return err
-	}
-	result, err := pending.Resume(ctx)
-	if err != nil {
-		return err
-	}
-	r.rows, r.bytes, r.appends = r.rows+pending.Rows(), r.bytes+pending.Bytes(), r.appends+1
-	r.version = max(r.version, result.Version)
-	r.show()
-	return nil
-}
-
-func (r *ingestRun) halves(ctx context.Context, batch arrow.RecordBatch) error {
-	middle := batch.NumRows() / 2
-	for _, bounds := range [][2]int64{{0, middle}, {middle, batch.NumRows()}} {
-		half := batch.NewSlice(bounds[0], bounds[1])
-		err := r.append(ctx, half)
-		half.Release()
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (r *ingestRun) show() {
-	s := progress.Status{Text: fmt.Sprintf("%s, %s, %s", counted(r.rows, "row"), progress.Bytes(r.bytes), r.rate())}
-	s.Done, s.Total = r.source.Progress()
-	if total := r.source.Rows(); total > 0 {
-		s.Done, s.Total = r.rows, total
-	}
-	r.bar.Update(s)
-}
-
-func (r *ingestRun) rate() string {
-	seconds := max(time.Since(r.began).Seconds(), 0.001)
-	return progress.Count(int64(float64(r.rows)/seconds)) + " rows/s"
-}
-
-// explain says how far the file got, so that the rest can be ingested.
-func (r *ingestRun) explain(err error) error {
-	if r.rows == 0 {
-		return err
-	}
-	return lake.Errorf(lake.KindOf(err), "%w (%s of the file are in table %s)", err, counted(r.rows, "row"), r.table)
 }

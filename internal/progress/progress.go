@@ -25,6 +25,9 @@ const (
 type Status struct {
 	// Done and Total measure the work; Total 0 means that it is not known.
 	Done, Total int64
+	// Before is the part of Done that was done before the bar was made, by an
+	// earlier run. It says nothing about the speed of this one.
+	Before int64
 	// Text is shown beside the bar, such as "120,000 rows, 8.1 MB".
 	Text string
 }
@@ -121,10 +124,11 @@ func Line(label string, s Status, elapsed time.Duration) string {
 
 // remaining extrapolates; the first second says too little.
 func remaining(s Status, elapsed time.Duration) (time.Duration, bool) {
-	if s.Total <= 0 || s.Done <= 0 || s.Done >= s.Total || elapsed < time.Second {
+	now := s.Done - s.Before
+	if s.Total <= 0 || now <= 0 || s.Done >= s.Total || elapsed < time.Second {
 		return 0, false
 	}
-	left := time.Duration(float64(elapsed) * float64(s.Total-s.Done) / float64(s.Done))
+	left := time.Duration(float64(elapsed) * float64(s.Total-s.Done) / float64(now))
 	return left.Round(time.Second), true
 }
 

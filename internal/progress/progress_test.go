@@ -12,10 +12,12 @@ import (
 )
 
 func TestLineShowsWhatIsKnown(t *testing.T) {
-	require.Equal(t, "x [████████████░░░░░░░░░░░░]  50% 5 rows about 10s left", Line("x", Status{5, 10, "5 rows"}, 10*time.Second))
-	require.Equal(t, "x [████████████████████████] 100%", Line("x", Status{12, 10, ""}, time.Minute))
-	require.Equal(t, "x 5 rows", Line("x", Status{5, 0, "5 rows"}, time.Minute))
-	require.Equal(t, "x [░░░░░░░░░░░░░░░░░░░░░░░░]   0%", Line("x", Status{-1, 10, ""}, time.Minute))
+	require.Equal(t, "x [████████████░░░░░░░░░░░░]  50% 5 rows about 10s left", Line("x", Status{Done: 5, Total: 10, Text: "5 rows"}, 10*time.Second))
+	require.Equal(t, "x [████████████████████████] 100%", Line("x", Status{Done: 12, Total: 10, Text: ""}, time.Minute))
+	require.Equal(t, "x [████████████░░░░░░░░░░░░]  50% about 50s left", Line("x", Status{Done: 5, Total: 10, Before: 4}, 10*time.Second), "one in ten seconds")
+	require.Equal(t, "x [████████████░░░░░░░░░░░░]  50%", Line("x", Status{Done: 5, Total: 10, Before: 5}, 10*time.Second))
+	require.Equal(t, "x 5 rows", Line("x", Status{Done: 5, Total: 0, Text: "5 rows"}, time.Minute))
+	require.Equal(t, "x [░░░░░░░░░░░░░░░░░░░░░░░░]   0%", Line("x", Status{Done: -1, Total: 10, Text: ""}, time.Minute))
 }
 
 func TestPlainOutputIsALineNowAndThen(t *testing.T) {

@@ -35,6 +35,7 @@ func build(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
+	os.Setenv("XDG_STATE_HOME", filepath.Join(dir, "state"))
 	lakeBin = filepath.Join(dir, "lake")
 	if out, err := exec.Command("go", "build", "-o", lakeBin, "github.com/lakeplane/lake/cmd/lake").CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build lake: %v\n%s", err, out)

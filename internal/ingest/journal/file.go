@@ -30,7 +30,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // Journal is an open journal. It is used by one goroutine at a time.
 type Journal struct {
 	path  string
-	file  *os.File
+	file  *os.File // nil when it is forgetful
 	state state
 }
 
@@ -53,19 +53,23 @@ func Open(dir string, table lake.TableName, paths []string) (*Journal, error) {
 	return j, nil
 }
 
+// Forgetful returns an empty journal without a file, for where there is no
+// place to keep one.
+func Forgetful() *Journal { return new(Journal) }
+
 // fileName tells journals apart by what they are of, and begins with the
 // table's name for people.
 func fileName(table lake.TableName, paths []string) string {
-	h := sha256.New()
-	fmt.Fprintf(h, "%q\n", table.Path())
+	what := fmt.Sprintf("%q\n", table.Path())
 	for _, p := range paths {
-		fmt.Fprintf(h, "%q\n", p)
+		what += fmt.Sprintf("%q\n", p)
 	}
+	sum := sha256.Sum256([]byte(what))
 	readable := table.String()
 	if len(readable) > 100 {
 		readable = readable[:100]
 	}
-	return readable + "-" + hex.EncodeToString(h.Sum(nil)[:8]) + ".journal"
+	return readable + "-" + hex.EncodeToString(sum[:8]) + ".journal"
 }
 
 // errBusy: somebody else has the journal.
@@ -187,6 +191,9 @@ func (j *Journal) write(l line, sync bool) error {
 	if err == nil {
 		err = j.state.apply(l)
 	}
+	if err == nil && j.file == nil {
+		return nil
+	}
 	if err == nil {
 		_, err = j.file.WriteString(checksum(object) + " " + string(object) + "\n")
 	}
@@ -196,7 +203,7 @@ func (j *Journal) write(l line, sync bool) error {
 	return diskError(j.path, err)
 }
 
-// Path is the journal's file.
+// Path is the journal's file, or empty when it has none.
 func (j *Journal) Path() string { return j.path }
 
 // Job is what the journal is of; nil before Begin.
@@ -208,7 +215,7 @@ func (j *Journal) Begin(job Job) error {
 		Version: formatVersion, Created: time.Now().UTC(), Namespace: job.Table.Namespace, Table: job.Table.Name,
 		Incarnation: job.Incarnation, Files: job.Files, Cut: job.Cut,
 	}}, true)
-	if err != nil {
+	if err != nil || j.file == nil {
 		return err
 	}
 	dir, err := os.Open(filepath.Dir(j.path))
@@ -258,17 +265,28 @@ func (j *Journal) Started() bool {
 // Reset forgets everything; Begin may then be called.
 func (j *Journal) Reset() error {
 	j.state = state{}
+	if j.file == nil {
+		return nil
+	}
 	return diskError(j.path, errors.Join(j.file.Truncate(0), j.file.Sync()))
 }
 
 // Remove removes the file and closes the journal: there is nothing to take up
 // again.
 func (j *Journal) Remove() error {
+	if j.file == nil {
+		return nil
+	}
 	return diskError(j.path, errors.Join(os.Remove(j.path), j.file.Close()))
 }
 
 // Close closes the journal and leaves the file.
-func (j *Journal) Close() error { return j.file.Close() }
+func (j *Journal) Close() error {
+	if j.file == nil {
+		return nil
+	}
+	return j.file.Close()
+}
 
 // private refuses a journal that others can write: it decides what is sent.
 func private(info fs.FileInfo) error {
