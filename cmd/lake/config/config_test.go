@@ -167,7 +167,10 @@ func TestMistakes(t *testing.T) {
 		{process: "worker", args: objects, says: "--metastore: a metastore is needed: want postgres://user@host/database, lake://"},
 		{process: "query", args: objects, says: "--meta: a metadata server is needed"},
 		{process: "meta", args: []string{"--metastore", "pebble:///x"}, more: []string{"--objects", "file://x"}, says: "want file:///directory"},
-		{process: "meta", args: []string{"--metastore", "pebble:///x"}, more: []string{"--objects", "s3://b/p"}, says: "s3 is not built in yet"},
+		{process: "meta", args: []string{"--metastore", "pebble:///x"}, more: []string{"--objects", "s3://"}, says: "want s3://bucket/folder"},
+		{process: "meta", args: []string{"--metastore", "pebble:///x"}, more: []string{"--objects", "s3://b/a//c"}, says: "segment"},
+		{process: "meta", args: meta, more: []string{"--s3-region", "x"}, says: "flag --s3-region: is of use with objects in a bucket only"},
+		{process: "query", args: query, more: []string{"--objects", "s3://b", "--s3-endpoint", "localhost"}, says: "want an http or https URL"},
 		{process: "meta", args: []string{"--metastore", "pebble:///x"}, more: []string{"--objects", "/x"}, says: "flag --objects: not a URL"},
 		{process: "meta", args: objects, more: []string{"--metastore", "pebble://x"}, says: "want pebble:///directory"},
 		{process: "meta", args: objects, more: []string{"--metastore", "lake://h:1"}, says: `a metastore "lake" cannot be used by lake meta`},
@@ -284,6 +287,15 @@ func TestSecretsAreNotShown(t *testing.T) {
 	require.NoError(t, load(t, p, "", []string{"LAKE_METASTORE=postgres://u:hunter2@db/lake"}, "--objects", "file:///x"))
 	require.Equal(t, "postgres://u:xxxxx@db/lake", setting(t, p, "metastore").Text())
 	require.Equal(t, config.Postgres, p.Metastore.Kind())
+}
+
+func TestPasswordInAFileThatOthersMayRead(t *testing.T) {
+	const text = "objects: file:///x\nmetastore: postgres://u:hunter2@db/lake\n"
+	require.NoError(t, config.Load(config.NewMeta(), put(t, "lake.yaml", text, 0o600), nil, nil))
+	err := config.Load(config.NewMeta(), put(t, "lake.yaml", text, 0o644), nil, nil)
+	require.ErrorContains(t, err, "lake.yaml:2 metastore: a password in a file that others may read: want mode 0600")
+	require.NotContains(t, err.Error(), "hunter2")
+	require.NoError(t, config.Load(config.NewMeta(), put(t, "lake.yaml", "objects: file:///x\nmetastore: postgres://u@db/lake\n", 0o644), nil, nil))
 }
 
 func TestMetastoreFromAFile(t *testing.T) {

@@ -25,7 +25,8 @@ var units = map[string]time.Duration{"ms": time.Millisecond, "s": time.Second}
 // of this process. The other sections are checked for unknown keys too, so that
 // a shared file is wrong for everybody or for nobody.
 func (s *Set) loadFile(m *Mistakes, path string) {
-	root, err := readYAML(path)
+	root, mode, err := readYAML(path)
+	s.open = mode.Perm()&0o077 != 0
 	if err != nil {
 		*m = append(*m, lake.Errorf(lake.Invalid, "configuration file %s: %w", path, err))
 		return
@@ -47,24 +48,30 @@ func (s *Set) loadFile(m *Mistakes, path string) {
 	}
 }
 
-func readYAML(path string) (*yaml.Node, error) {
+// readYAML returns the mapping in a file, and the file's mode.
+func readYAML(path string) (*yaml.Node, os.FileMode, error) {
 	r, err := os.Open(path)
 	if err != nil {
 		var p *os.PathError
 		if errors.As(err, &p) {
 			err = p.Err // its path is in the message already
 		}
-		return nil, err
+		return nil, 0, err
 	}
 	defer r.Close()
+	info, err := r.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
 	raw, err := io.ReadAll(io.LimitReader(r, maxFileBytes+1))
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if len(raw) > maxFileBytes {
-		return nil, fmt.Errorf("more than %d bytes", maxFileBytes)
+		return nil, 0, fmt.Errorf("more than %d bytes", maxFileBytes)
 	}
-	return parseYAML(raw)
+	root, err := parseYAML(raw)
+	return root, info.Mode(), err
 }
 
 func parseYAML(raw []byte) (*yaml.Node, error) {

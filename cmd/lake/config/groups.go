@@ -28,8 +28,8 @@ const (
 
 // Common is what every process has.
 type Common struct {
-	// Objects is the URL of the object store: file:///directory.
-	Objects string
+	// Objects is the object store.
+	Objects Objects
 	// LogFormat is json or pretty; LogLevel debug, info, warn or error.
 	LogFormat, LogLevel string
 	// MetricsListen is the host:port of the metrics page; empty for none.
@@ -40,7 +40,7 @@ type Common struct {
 
 func (c *Common) add(s *Set) {
 	c.LogFormat, c.LogLevel, c.Grace = "json", "info", 30*time.Second
-	s.add("objects", "LAKE_OBJECTS", urlValue{&c.Objects}, "object store: file:///directory, the same for every process; required")
+	c.Objects.add(s)
 	s.add("log_format", "LAKE_LOG_FORMAT", choice{stringValue{&c.LogFormat}, []string{"json", "pretty"}}, "form of the log on standard error")
 	s.add("log_level", "LAKE_LOG_LEVEL", choice{stringValue{&c.LogLevel}, []string{"debug", "info", "warn", "error"}}, "least level that is logged")
 	s.add("metrics_addr", "LAKE_METRICS_ADDR", stringValue{&c.MetricsListen}, "host:port of the page with /metrics, /healthz and /readyz; empty for none. It asks for no credentials and tells no name of a table, tenant or user")
@@ -48,23 +48,9 @@ func (c *Common) add(s *Set) {
 }
 
 func (c *Common) check(s *Set, m *Mistakes) {
-	checkObjects(s, m, c.Objects)
+	c.Objects.check(s, m)
 	if c.MetricsListen != "" {
 		checkHostPort(s, m, "metrics_addr", c.MetricsListen, true)
-	}
-}
-
-func checkObjects(s *Set, m *Mistakes, text string) {
-	u, err := url.Parse(text)
-	switch {
-	case text == "":
-		s.report(m, "objects", "an object store is needed: want file:///directory")
-	case err == nil && u.Scheme == "s3":
-		s.report(m, "objects", "s3 is not built in yet: want file:///directory")
-	default:
-		if _, err := FilePath(text, "file"); err != nil {
-			s.report(m, "objects", "%w", err)
-		}
 	}
 }
 

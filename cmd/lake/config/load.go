@@ -101,12 +101,6 @@ func (s *Set) assign(m *Mistakes, x *Setting, source string, texts []string, uni
 	}
 }
 
-// given reports whether the setting was set by any source.
-func (s *Set) given(key string) bool { return s.byKey[key].Source != sourceDefault }
-
-// fromFlag reports whether the command line set it.
-func (s *Set) fromFlag(key string) bool { return strings.HasPrefix(s.byKey[key].Source, "flag ") }
-
 // All returns the processes with their defaults.
 func All() []Process { return []Process{NewMeta(), NewQuery(), NewWorker()} }
 

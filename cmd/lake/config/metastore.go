@@ -72,8 +72,12 @@ func (c *Metastore) check(s *Set, m *Mistakes, kinds ...string) {
 		s.report(m, "metastore_file", "excludes metastore")
 		return
 	}
-	if s.fromFlag("metastore") && HoldsSecret(c.URL) {
+	switch source := s.byKey["metastore"].Source; {
+	case !HoldsSecret(c.URL):
+	case strings.HasPrefix(source, "flag "):
 		s.report(m, "metastore", "a password on the command line can be read by everybody on the machine: put the URL into a file and name it by metastore_file")
+	case !strings.HasPrefix(source, "environment ") && s.open:
+		s.report(m, "metastore", "a password in a file that others may read: want mode 0600, or put the URL into a file of its own and name it by metastore_file")
 	}
 	key := "metastore"
 	if c.File != "" {

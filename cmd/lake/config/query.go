@@ -39,7 +39,9 @@ type Query struct {
 	// DatasetCache bounds the open snapshots, CatalogTTL the age of a
 	// resolution.
 	DatasetCache int64
-	CatalogTTL   time.Duration
+	// BlockCache bounds what is kept in memory of the objects of a bucket.
+	BlockCache int64
+	CatalogTTL time.Duration
 }
 
 // slotMemory is how much of the memory a slot's limit may be: more is resident
@@ -55,7 +57,7 @@ func NewQuery() *Query {
 		set:       newSet("query"),
 		TicketTTL: ticket.DefaultTTL, ExecutionTimeout: 30 * time.Minute, SQLBytes: lake.MaxSQLBytes, DiscoveryRows: 10_000,
 		Admission: admission.Options{Concurrent: 64, PerTenant: 8, Tenants: 4096, Queue: 100 * time.Millisecond},
-		Slots:     8, Memory: 1 << 30, SpillBytes: 8 << 30, DatasetCache: 256 << 20, CatalogTTL: time.Second,
+		Slots:     8, Memory: 1 << 30, SpillBytes: 8 << 30, DatasetCache: 256 << 20, BlockCache: 256 << 20, CatalogTTL: time.Second,
 	}
 	s := c.set
 	c.Listener.add(s, "127.0.0.1:50051")
@@ -76,6 +78,7 @@ func NewQuery() *Query {
 	s.add("query_spill_bytes", "LAKE_QUERY_SPILL_BYTES", bytesValue{&c.SpillBytes, 1 << 20, maxBytes}, "disk of all statements together")
 	s.add("query_spill_dir", "LAKE_QUERY_SPILL_DIR", stringValue{&c.SpillDir}, "directory for statements that outgrow their memory; empty means one in the system's place for temporary files")
 	s.add("query_dataset_cache_bytes", "LAKE_QUERY_DATASET_CACHE_BYTES", bytesValue{&c.DatasetCache, 1 << 20, maxBytes}, "memory of open snapshots")
+	s.add("query_block_cache_bytes", "LAKE_QUERY_BLOCK_CACHE_BYTES", bytesValue{&c.BlockCache, 0, maxBytes}, "memory of what was read from a bucket; 0 for none. Local files need none")
 	s.add("query_catalog_ttl", "LAKE_QUERY_CATALOG_TTL_MS", durationValue{p: &c.CatalogTTL, min: time.Millisecond, max: time.Hour}, "how old the known version of a table may be, for readers that ask for none")
 	return c
 }

@@ -61,6 +61,8 @@ type Set struct {
 	Process string
 	all     []*Setting
 	byKey   map[string]*Setting
+	// open says that others may read the configuration file.
+	open bool
 }
 
 func newSet(process string) *Set { return &Set{Process: process, byKey: map[string]*Setting{}} }

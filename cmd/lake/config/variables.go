@@ -26,7 +26,14 @@ var injected = regexp.MustCompile(`^LAKE_[A-Z0-9_]*?_?(SERVICE_HOST|SERVICE_PORT
 
 // notBuiltIn are variables of parts that this version does not have. Somebody
 // who sets one expects what they would do.
-var notBuiltIn = regexp.MustCompile(`^LAKE_(S3|DYNAMODB|MANIFEST_DYNAMODB|ASYNC|MAINTENANCE)_|^LAKE_(TABLE_PREFIX|MANAGED_OBJECT_PREFIX|LANCE_RETAIN_VERSIONS)$`)
+var notBuiltIn = regexp.MustCompile(`^LAKE_(DYNAMODB|MANIFEST_DYNAMODB|ASYNC|MAINTENANCE)_|^LAKE_(MANAGED_OBJECT_PREFIX|LANCE_RETAIN_VERSIONS|QUERY_DISCOVERY_BATCH_ROWS|APPEND_OPERATION_RETENTION_SECS|APPEND_OPERATION_GC_PAGE_SIZE)$`)
+
+// elsewhere are variables of other deployments of Lake whose meaning another
+// setting has here.
+var elsewhere = map[string]string{
+	"LAKE_S3_BUCKET":    "LAKE_OBJECTS=s3://bucket/folder",
+	"LAKE_TABLE_PREFIX": "LAKE_OBJECTS=s3://bucket/folder",
+}
 
 // checkVariables reports the LAKE_ variables that nothing reads.
 func checkVariables(m *Mistakes, env map[string]string) {
@@ -39,6 +46,8 @@ func checkVariables(m *Mistakes, env map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		switch {
 		case slices.Contains(known, name) || injected.MatchString(name):
+		case elsewhere[name] != "":
+			*m = append(*m, lake.Errorf(lake.Invalid, "environment %s: is said by %s", name, elsewhere[name]))
 		case notBuiltIn.MatchString(name):
 			*m = append(*m, lake.Errorf(lake.Invalid, "environment %s: belongs to a part that is not built in yet", name))
 		default:

@@ -33,7 +33,7 @@ func openStorage(ctx context.Context, o Options) (s storage, err error) {
 	if s.records, err = process.OpenRecords(ctx, store, config.Caller{}, false, o.Log); err != nil {
 		return s, heldError(o.DataDir, err)
 	}
-	if s.objects, err = process.OpenObjects(ctx, fileURL("file", o.DataDir, "objects"), true); err != nil {
+	if s.objects, err = process.OpenObjects(ctx, config.Objects{URL: fileURL("file", o.DataDir, "objects")}, process.ObjectUse{Write: true}); err != nil {
 		return storage{}, errors.Join(err, s.records.Close())
 	}
 	return s, nil

@@ -95,7 +95,7 @@ func guarded(l config.Listener) []any {
 
 // RunMeta is the process `lake meta`. It returns nil after an orderly stop.
 func RunMeta(ctx context.Context, c *config.Meta, tel Telemetry) (err error) {
-	objects, err := OpenObjects(ctx, c.Objects, true)
+	objects, err := OpenObjects(ctx, c.Objects, ObjectUse{Write: true})
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func closeListeners(all []net.Listener) error {
 
 // RunQuery is the process `lake query`. It returns nil after an orderly stop.
 func RunQuery(ctx context.Context, c *config.Query, tel Telemetry) (err error) {
-	objects, err := OpenObjects(ctx, c.Objects, false)
+	objects, err := OpenObjects(ctx, c.Objects, ObjectUse{Cache: c.BlockCache})
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func RunQuery(ctx context.Context, c *config.Query, tel Telemetry) (err error) {
 
 // RunWorker is the process `lake worker`. It returns nil after an orderly stop.
 func RunWorker(ctx context.Context, c *config.Worker, tel Telemetry) (err error) {
-	objects, err := OpenObjects(ctx, c.Objects, true)
+	objects, err := OpenObjects(ctx, c.Objects, ObjectUse{Write: true})
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,9 @@ import (
 	"github.com/lakeplane/lake/metastore/postgres"
 	"github.com/lakeplane/lake/metastore/remote"
 	"github.com/lakeplane/lake/objstore"
+	"github.com/lakeplane/lake/objstore/blockcache"
 	"github.com/lakeplane/lake/objstore/local"
+	"github.com/lakeplane/lake/objstore/s3"
 )
 
 // Objects is an object store that is open, with the engine that keeps tables
@@ -29,28 +31,59 @@ type Objects struct {
 	closer io.Closer
 }
 
-// OpenObjects opens the store of a URL file:///directory. With probe, it is
-// refused when it does not keep the promises that appends depend on; a process
-// that only reads needs none of them.
-func OpenObjects(ctx context.Context, url string, probe bool) (*Objects, error) {
-	path, err := config.FilePath(url, "file")
+// ObjectUse says what a process does with the object store.
+type ObjectUse struct {
+	// Write is for a process that makes objects: the store is refused when it
+	// does not keep the promises that appends depend on.
+	Write bool
+	// Cache is how much of a far store's objects is kept in memory, in bytes;
+	// 0 means nothing.
+	Cache int64
+}
+
+// OpenObjects opens an object store.
+func OpenObjects(ctx context.Context, c config.Objects, use ObjectUse) (*Objects, error) {
+	o, err := openObjects(ctx, c)
 	if err != nil {
-		return nil, lake.Errorf(lake.Invalid, "object store: %w", err)
+		return nil, lake.Wrap("open object store", err)
 	}
-	store, err := local.Open(path)
+	if use.Write {
+		err = objstore.Probe(ctx, o.Store)
+	}
+	read := o.Store
+	if err == nil && use.Cache > 0 && c.InBucket() {
+		read, err = blockcache.New(o.Store, blockcache.Options{Bytes: use.Cache, BlockBytes: min(use.Cache, 256<<10)})
+	}
+	if err == nil {
+		o.Tables, err = enginelance.New(enginelance.Options{Store: read})
+	}
 	if err != nil {
-		return nil, err
-	}
-	o := &Objects{Store: store, closer: store}
-	if probe {
-		if err := objstore.Probe(ctx, store); err != nil {
-			return nil, errors.Join(err, o.Close())
-		}
-	}
-	if o.Tables, err = enginelance.New(enginelance.Options{Store: store}); err != nil {
 		return nil, errors.Join(err, o.Close())
 	}
 	return o, nil
+}
+
+func openObjects(ctx context.Context, c config.Objects) (*Objects, error) {
+	if !c.InBucket() {
+		path, err := config.FilePath(c.URL, "file")
+		if err != nil {
+			return nil, lake.Errorf(lake.Invalid, "%w", err)
+		}
+		store, err := local.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		return &Objects{Store: store, closer: store}, nil
+	}
+	bucket, folder, err := c.Bucket()
+	if err != nil {
+		return nil, lake.Errorf(lake.Invalid, "%w", err)
+	}
+	store, err := s3.Open(ctx, s3.Options{Bucket: bucket, Prefix: folder, Endpoint: c.Endpoint, Region: c.Region, PathStyle: c.PathStyle})
+	if err != nil {
+		return nil, err
+	}
+	return &Objects{Store: store, closer: store}, nil
 }
 
 // Close closes both.
