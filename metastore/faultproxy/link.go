@@ -18,7 +18,7 @@ type link struct {
 // requests passes on what the client sends.
 func (l *link) requests() {
 	defer l.hangUp()
-	isRequest := hasWord(l.proxy.opts.Word)
+	var found words
 	buf := make([]byte, 1<<20)
 	for {
 		n, err := l.client.Read(buf)
@@ -26,7 +26,7 @@ func (l *link) requests() {
 			return
 		}
 		h := Pass
-		if isRequest(buf[:n]) {
+		if found.in(buf[:n], l.proxy.word()) {
 			h = l.proxy.next()
 		}
 		switch h {
@@ -34,6 +34,8 @@ func (l *link) requests() {
 			return
 		case DropAnswer:
 			l.deaf.Store(true)
+		case Cut:
+			_ = l.client.Close()
 		case Delay:
 			time.Sleep(l.proxy.opts.Wait)
 		}

@@ -24,7 +24,8 @@ const (
 	// DropAnswer passes the request on and closes the connection when the
 	// answer comes.
 	DropAnswer
-	// Cut passes the request on and closes the connection at once.
+	// Cut closes the connection to the client and then passes the request on:
+	// the server may take it, and nobody hears.
 	Cut
 	// Delay passes the request on after [Options.Wait].
 	Delay
@@ -101,6 +102,19 @@ func (p *Proxy) Harm(plan Plan) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.plan, p.seen = plan, 0
+}
+
+// Match takes bytes with another word for requests from now on.
+func (p *Proxy) Match(word string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.opts.Word = word
+}
+
+func (p *Proxy) word() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.opts.Word
 }
 
 // Requests returns how many requests there were since the plan was set.
@@ -189,17 +203,16 @@ func (p *Proxy) forget(conns ...net.Conn) {
 	}
 }
 
-// hasWord returns a detector of the word, also where it is split over pieces.
-func hasWord(word string) func(piece []byte) bool {
-	var tail []byte
-	return func(piece []byte) bool {
-		seen := append(tail, piece...)
-		found := word != "" && bytes.Contains(seen, []byte(word))
-		keep := min(len(seen), max(len(word)-1, 0))
-		if found {
-			keep = 0 // one occurrence counts once
-		}
-		tail = append([]byte(nil), seen[len(seen)-keep:]...)
-		return found
+// words finds a word also where it is split over pieces.
+type words struct{ tail []byte }
+
+func (w *words) in(piece []byte, word string) bool {
+	seen := append(w.tail, piece...)
+	found := word != "" && bytes.Contains(seen, []byte(word))
+	keep := min(len(seen), max(len(word)-1, 0))
+	if found {
+		keep = 0 // one occurrence counts once
 	}
+	w.tail = append([]byte(nil), seen[len(seen)-keep:]...)
+	return found
 }
