@@ -524,7 +524,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 func TestMistakesAreAllToldBeforeAnythingStarts(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "lake.yaml")
-	writeFile(t, file, "objects: s3://bucket\nmeta:\n  lease_tl: 5s\n  lease_ttl: soon\nworker: {drop_settle: 1s}\n")
+	writeFile(t, file, "objects: s3://bucket/a//b\nmeta:\n  lease_tl: 5s\n  lease_ttl: soon\nworker: {drop_settle: 1s}\n")
 	readable := filepath.Join(dir, "readable")
 	require.NoError(t, os.WriteFile(readable, []byte("secret-0123456789"), 0o644))
 	cmd := exec.Command(lakeBin, "meta", "--config", file, "--listen", "0.0.0.0:0", "--metastore", "postgres://lake:hunter2@db/lake", "--peer-auth-token-file", readable)
@@ -532,14 +532,14 @@ func TestMistakesAreAllToldBeforeAnythingStarts(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	require.Equal(t, 2, cmd.ProcessState.ExitCode(), "%v: %s", err, out)
 	for _, says := range []string{
-		"11 mistakes", file + ":1 objects: s3 is not built in yet",
+		"11 mistakes", file + ":1 objects: invalid object request",
 		file + `:3: unknown key "lease_tl" of meta: did you mean lease_ttl?`, file + `:4 lease_ttl: "soon": want a time`,
 		"flag --listen: 0.0.0.0:0 can be reached from other machines: that needs auth_principals_file",
 		"flag --listen: 0.0.0.0:0 can be reached from other machines: that needs tls_cert_file",
 		"flag --listen: 0.0.0.0:0 stands for every interface and the other members cannot call that: set advertise",
 		"flag --metastore: a password on the command line", "flag --peer-auth-token-file: mode 0644",
 		"environment LAKE_TLS_CERT_FIEL: unknown variable: did you mean LAKE_TLS_CERT_FILE?",
-		"environment LAKE_APPEND_QUEUE_TIMEOUT_MS", "environment LAKE_S3_BUCKET: belongs to a part that is not built in yet",
+		"environment LAKE_APPEND_QUEUE_TIMEOUT_MS", "environment LAKE_S3_BUCKET: is said by LAKE_OBJECTS=s3://bucket/folder",
 	} {
 		require.Contains(t, string(out), says)
 	}
