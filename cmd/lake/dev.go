@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,7 +19,11 @@ import (
 	"github.com/lakeplane/lake/lake"
 )
 
-const defaultPortBase = 50051
+const (
+	defaultPortBase = 50051
+	// devSlack is what the Temporal child may take beyond the grace.
+	devSlack = 2 * time.Second
+)
 
 func (a *app) devCommand() *cobra.Command {
 	opts := devserver.Options{Version: version}
@@ -101,40 +103,16 @@ func (a *app) dev(ctx context.Context, opts devserver.Options) error {
 		return err
 	}
 	_, _ = fmt.Fprint(a.stdout, block(server.State())) // it serves whether or not somebody reads this
-	select {
-	case <-ctx.Done():
-		a.note("stopping, within %s; interrupt again to stop at once", opts.Grace)
-	case <-server.Failed():
-	}
-	stopped := watchSecondInterrupt(server)
-	defer stopped()
-	if err := server.Stop(); err != nil {
-		return lake.Wrap("stop", err)
-	}
-	if ctx.Err() == nil {
-		return lake.Errorf(lake.Unknown, "the server ended by itself")
-	}
-	return nil
-}
-
-// watchSecondInterrupt ends the process at the next interrupt. Nothing
-// acknowledged is lost by that.
-func watchSecondInterrupt(server *devserver.Server) (stop func()) {
-	again := make(chan os.Signal, 1)
-	signal.Notify(again, os.Interrupt, syscall.SIGTERM)
-	done := make(chan struct{})
-	go func() {
+	run := func(ctx context.Context) error {
 		select {
-		case <-again:
-			server.Kill()
-			os.Exit(exitInterrupted)
-		case <-done:
+		case <-ctx.Done():
+		case <-server.Failed():
 		}
-	}()
-	return func() {
-		signal.Stop(again)
-		close(done)
+		return lake.Wrap("stop", server.Stop())
 	}
+	return untilTold(ctx, opts.Grace+devSlack, func() {
+		a.note("stopping, within %s; interrupt again to stop at once", opts.Grace)
+	}, run, server.Kill)
 }
 
 // block says where everything is.

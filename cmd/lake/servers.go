@@ -58,7 +58,9 @@ func (a *app) serverCommand(c config.Process, common *config.Common, short, long
 			}
 			tel := process.NewTelemetry(name, version, a.serverLog(common))
 			slog.SetDefault(tel.Log)
-			return a.untilTold(cmd.Context(), common.Grace, tel.Log, func(ctx context.Context) error { return run(ctx, tel) })
+			return untilTold(cmd.Context(), common.Grace,
+				func() { tel.Log.Info("stopping", "grace", common.Grace.String()) },
+				func(ctx context.Context) error { return run(ctx, tel) }, func() {})
 		},
 	}
 	addConfig(cmd.Flags())
@@ -102,9 +104,9 @@ func (a *app) serverLog(c *config.Common) *slog.Logger {
 }
 
 // untilTold runs a process until the first signal, and ends it at the second,
-// or when the grace is over and it still runs. Nothing acknowledged is lost by
-// that.
-func (a *app) untilTold(ctx context.Context, grace time.Duration, log *slog.Logger, run func(context.Context) error) error {
+// or when it still runs after the grace: then kill ends what the process began.
+// Nothing acknowledged is lost by that.
+func untilTold(ctx context.Context, grace time.Duration, stopping func(), run func(context.Context) error, kill func()) error {
 	ended := make(chan error, 1)
 	go func() { ended <- run(ctx) }()
 	select {
@@ -114,7 +116,7 @@ func (a *app) untilTold(ctx context.Context, grace time.Duration, log *slog.Logg
 		}
 		return notCanceled(ctx, err)
 	case <-ctx.Done():
-		log.Info("stopping", "grace", grace.String())
+		stopping()
 	}
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, os.Interrupt, syscall.SIGTERM)
@@ -125,8 +127,10 @@ func (a *app) untilTold(ctx context.Context, grace time.Duration, log *slog.Logg
 	case err := <-ended:
 		return notCanceled(ctx, err)
 	case <-again:
-		return lake.Errorf(lake.Unknown, "stopped at once, by a second signal")
+		kill()
+		return lake.Errorf(lake.Unknown, "ended at once by a second signal: %w", context.Canceled)
 	case <-over.C:
+		kill()
 		return lake.Errorf(lake.Unknown, "the grace of %s is over", grace)
 	}
 }
