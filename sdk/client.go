@@ -34,6 +34,7 @@ type Client struct {
 	appends     flight.FlightServiceClient
 	sql         *flightsql.Client
 	memory      *tableMemory
+	writes      ownWrites
 	observer    Observer
 	checkpoints *checkpointDir  // nil without
 	closed      context.Context //nolint:containedctx // the client's life, ended by Close

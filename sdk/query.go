@@ -23,7 +23,8 @@ import (
 // timestamp in microseconds).
 //
 // The tables are read at the versions that were current when the query was
-// planned. The result must be released, which also stops a query still running.
+// planned, and at least at those that this client's own appends made, whichever
+// replica answers. The result must be released, which also stops a query still running.
 func (c *Client) Query(ctx context.Context, sql string, params ...any) (*Result, error) {
 	if len(sql) > lake.MaxSQLBytes {
 		return nil, lake.Errorf(lake.Invalid, "query: the SQL text has %d bytes, at most %d are allowed", len(sql), lake.MaxSQLBytes)
@@ -39,7 +40,13 @@ func (c *Client) Query(ctx context.Context, sql string, params ...any) (*Result,
 }
 
 func (c *Client) query(ctx context.Context, sql string, params []any) (*Result, error) {
-	info, err := c.plan(ctx, sql, params)
+	asking, own := c.writes.ask(ctx, sql)
+	info, err := c.plan(asking, sql, params)
+	if len(own) > 0 && lake.Is(fromStream(err), lake.Precondition) {
+		// The version may be one that the name's next table does not have yet.
+		c.writes.forget(own...)
+		info, err = c.plan(ctx, sql, params)
+	}
 	if err != nil {
 		return nil, fromStream(err)
 	}

@@ -42,7 +42,7 @@ func (c *Client) CreateTable(ctx context.Context, name lake.TableName, schema *a
 	if len(encoded) > lake.MaxSchemaBytes {
 		return Table{}, lake.Errorf(lake.Invalid, "create table %s: the schema has %d bytes, at most %d are allowed", name, len(encoded), lake.MaxSchemaBytes)
 	}
-	c.memory.forget(name)
+	c.forget(name)
 	asked := c.memory.moment()
 	p, err := c.catalog.CreateTable(ctx, &lakepb.CreateTableRequest{Name: nameToProto(name), Schema: encoded})
 	t, err := tableResult("create table", name, p, err)
@@ -60,7 +60,7 @@ func (c *Client) Table(ctx context.Context, name lake.TableName) (Table, error) 
 	p, err := c.catalog.GetTable(ctx, &lakepb.GetTableRequest{Name: nameToProto(name)})
 	t, err := tableResult("table", name, p, err)
 	if lake.Is(err, lake.NotFound) {
-		c.memory.forget(name)
+		c.forget(name)
 	}
 	c.memory.learn(asked, name, t.Snapshot.Incarnation, t.Schema)
 	return t, err
@@ -133,7 +133,7 @@ func (c *Client) DropTable(ctx context.Context, name lake.TableName, opts DropOp
 		req.UndropWindow = durationpb.New(*opts.UndropWindow)
 	}
 	resp, err := c.catalog.DropTable(ctx, req)
-	c.memory.forget(name) // also when the outcome is not known
+	c.forget(name) // also when the outcome is not known
 	t, err := tableResult("drop table", name, resp.GetDropped(), err)
 	if err != nil {
 		return Drop{}, err
@@ -165,7 +165,7 @@ func (c *Client) UndropTable(ctx context.Context, name lake.TableName, opts Undr
 	if !opts.Incarnation.IsZero() {
 		req.Incarnation = opts.Incarnation.String()
 	}
-	c.memory.forget(name)
+	c.forget(name)
 	asked := c.memory.moment()
 	p, err := c.catalog.UndropTable(ctx, req)
 	t, err := tableResult("undrop table", name, p, err)

@@ -113,6 +113,12 @@ func (m *tableMemory) forget(name lake.TableName) {
 	m.lookups.Forget(name.Path())
 }
 
+// forget says that the name may stand for another table.
+func (c *Client) forget(name lake.TableName) {
+	c.memory.forget(name)
+	c.writes.forget(name)
+}
+
 // Schema returns the schema of a table, from the client's memory when it is
 // not older than the TTL of [WithSchemaTTL], else from the server. Concurrent
 // callers share one call. The schema must not be modified. It fails as

@@ -76,6 +76,7 @@ func (t *tries) next(ctx context.Context) (result AppendResult, again bool, err 
 	}
 	if err == nil { // the rows had the table's schema, or they would have been refused
 		t.client.memory.learn(asked, t.command.Table, result.Incarnation, t.data.schema)
+		t.client.writes.note(t.command.Table, result.Version)
 		return result, false, nil
 	}
 	again, unknown := judge(err)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/flight"
@@ -223,8 +224,11 @@ func (s *Server) apply(cmd appendwire.Command, rows []arrow.RecordBatch) (*lakep
 }
 
 // GetFlightInfo implements Flight SQL for the texts taught, prepared or not.
-func (s *Server) GetFlightInfo(_ context.Context, d *flight.FlightDescriptor) (*flight.FlightInfo, error) {
+func (s *Server) GetFlightInfo(ctx context.Context, d *flight.FlightDescriptor) (*flight.FlightInfo, error) {
 	sql, err := sqlOf(d.GetCmd())
+	if err == nil {
+		err = s.checkVersions(ctx)
+	}
 	if err != nil {
 		return nil, grpcerr.ToStatus(err)
 	}
@@ -237,6 +241,29 @@ func (s *Server) GetFlightInfo(_ context.Context, d *flight.FlightDescriptor) (*
 		info.Endpoint = append(info.Endpoint, &flight.FlightEndpoint{Ticket: &flight.Ticket{Ticket: append([]byte{byte(i)}, sql...)}})
 	}
 	return info, nil
+}
+
+// checkVersions wants the tables to be as new as the request asks.
+func (s *Server) checkVersions(ctx context.Context) error {
+	md, _ := metadata.FromIncomingContext(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, item := range strings.Split(strings.Join(md.Get("x-lake-min-version"), ","), ",") {
+		if item == "" {
+			continue
+		}
+		s.asked = append(s.asked, item)
+		text, number, _ := strings.Cut(item, "=")
+		name, err := lake.ParseTableName(text)
+		want, numErr := strconv.ParseUint(number, 10, 64)
+		if err != nil || numErr != nil {
+			return lake.Errorf(lake.Invalid, "x-lake-min-version: %q", item)
+		}
+		if t, ok := s.tables[name]; ok && t.proto.GetSnapshot().GetVersion() < want {
+			return lake.Errorf(lake.Precondition, "table %s is at version %d: version %d was asked for", name, t.proto.GetSnapshot().GetVersion(), want)
+		}
+	}
+	return nil
 }
 
 func (s *Server) answer(sql string) (answer, error) {

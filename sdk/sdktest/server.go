@@ -70,6 +70,7 @@ type Server struct {
 	faults     []Fault
 	attempts   []Attempt
 	tokens     []string
+	asked      []string
 	procedures []*lakepb.Procedure
 	bound      arrow.RecordBatch
 	lookups    int
@@ -138,6 +139,15 @@ func (s *Server) Tokens() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.tokens)
+}
+
+// MinVersions are the entries of the x-lake-min-version headers of all plans, in
+// order. A plan that asks for a version its table does not have fails with
+// lake.Precondition, as with a real replica.
+func (s *Server) MinVersions() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.asked)
 }
 
 // Rows counts the rows of a table that were applied.
