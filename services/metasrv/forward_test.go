@@ -27,12 +27,13 @@ import (
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/metastore"
 	"github.com/lakeplane/lake/metastore/memory"
+	"github.com/lakeplane/lake/metastore/remote"
 	"github.com/lakeplane/lake/services/metasrv"
 )
 
 // group is a metadata group whose members reach each other over loopback.
 type group struct {
-	store   metastore.Store
+	store   func(t *testing.T) metastore.Store // a member's
 	storage engine.Engine
 	dialled sync.Map // address → how often
 }
@@ -40,7 +41,39 @@ type group struct {
 func newGroup(t *testing.T) *group {
 	store := memory.New()
 	t.Cleanup(func() { _ = store.Close() })
-	return &group{store: store, storage: enginetest.NewMemory()}
+	return &group{store: func(*testing.T) metastore.Store { return store }, storage: enginetest.NewMemory()}
+}
+
+// newFarGroup is a group whose members have their records from the metastore
+// service of another server, each over a connection of its own.
+func newFarGroup(t *testing.T) *group {
+	t.Helper()
+	records := memory.New()
+	t.Cleanup(func() { _ = records.Close() })
+	service, err := metasrv.NewMetastoreService(records, metasrv.MetastoreOptions{Logger: quiet})
+	require.NoError(t, err)
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- service.Serve(ctx, lis, metasrv.ListenOptions{Auth: everybody, Logger: quiet}) }()
+	t.Cleanup(func() {
+		stop()
+		require.NoError(t, <-served)
+	})
+	g := newGroup(t)
+	g.store = func(t *testing.T) metastore.Store {
+		conn, err := g.dial(lis.Addr().String())
+		require.NoError(t, err)
+		s, err := remote.Open(t.Context(), conn, remote.Options{})
+		require.NoError(t, err)
+		t.Cleanup(func() {
+			require.NoError(t, s.Close())
+			require.NoError(t, conn.Close())
+		})
+		return s
+	}
+	return g
 }
 
 // quick is an election that is decided within a test's patience.
@@ -68,7 +101,7 @@ func (g *group) join(t *testing.T, change ...func(*metasrv.Options)) *authority 
 	t.Helper()
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	return startAt(t, g.store, g.storage, lis, append([]func(*metasrv.Options){func(o *metasrv.Options) {
+	return startAt(t, g.store(t), g.storage, lis, append([]func(*metasrv.Options){func(o *metasrv.Options) {
 		o.Election, o.Peers = quick(lis.Addr().String()), g.dial
 	}}, change...)...)
 }
@@ -143,13 +176,19 @@ func TestCallsDoNotGoInCircles(t *testing.T) {
 // TestGroupGoesOnAfterItsLeader: the members take turns to lead; a client that
 // keeps one address never notices more than a pause.
 func TestGroupGoesOnAfterItsLeader(t *testing.T) {
-	g := newGroup(t)
+	for name, group := range map[string]func(*testing.T) *group{"one store": newGroup, "a remote store": newFarGroup} {
+		t.Run(name, func(t *testing.T) { goOn(t, group(t)) })
+	}
+}
+
+func goOn(t *testing.T, g *group) {
 	var members []*authority
 	for range 3 {
 		members = append(members, g.join(t))
 	}
 	require.Eventually(t, func() bool { return leaderOf(members) >= 0 }, 5*time.Second, time.Millisecond)
 	keep := members[(leaderOf(members)+1)%3]
+	require.Eventually(t, keep.Ready, 5*time.Second, time.Millisecond)
 	keep.create(t, "a", "t")
 	for i := range int64(3) {
 		o := newOp(t, "a", "t", i)
