@@ -3,6 +3,8 @@
 package file
 
 import (
+	"math"
+
 	"github.com/lakeplane/lake/lance/lancepb/enc21pb"
 )
 
@@ -27,12 +29,13 @@ type encodedPage struct {
 
 // pageEncoder encodes the pages of one leaf and keeps the memory for it.
 type pageEncoder struct {
-	leaf *leaf
-	data []byte // chunks, or zipped values
-	meta []byte
-	side []byte // repetition index, or row index
-	rep  []byte // levels of one chunk, packed
-	def  []byte
+	leaf    *leaf
+	compact bool
+	data    []byte // chunks, or zipped values
+	meta    []byte
+	side    []byte // repetition index, or row index
+	rep     []byte // levels of one chunk, packed
+	def     []byte
 }
 
 // pageLevelsOut are the levels of a page in the numbering of the page.
@@ -47,21 +50,31 @@ type pageLevelsOut struct {
 // encode chooses the layout of a page:
 //
 //   - nothing but nulls: constant;
+//   - if asked for, a compact encoding in mini-blocks where that is smaller;
 //   - no levels and whole bytes: full-zip, which then is the plain array;
 //   - small values: mini-block;
 //   - anything else: full-zip.
 func (e *pageEncoder) encode(a *accum) (encodedPage, error) {
 	lv := e.levels(a)
 	t := e.leaf.value
+	if a.n > 0 && t.kind == variableValues && e.leaf.outer && a.maxLen > miniMaxNested {
+		return e.asDictionary(a, lv)
+	}
 	switch {
 	case a.n == 0 || t.kind == nullValues || lv.nulls && (lv.rep == nil || len(lv.rep) == a.rows):
 		// Nulls inside longer lists are not stored as constants: readers exist
 		// that take the levels of such a page for its rows.
 		return e.constant(lv), nil
+	case e.compact && e.small(a):
+		if p, ok := e.compacted(a, lv); ok {
+			return p, nil
+		}
+	}
+	switch {
 	case lv.rep == nil && lv.def == nil && t.kind == fixedValues && !a.itemNull:
 		return e.plain(a, lv), nil
 	case e.small(a):
-		if p, ok := e.mini(a, lv); ok {
+		if p, ok := e.mini(a, plainEncoder(a), lv); ok {
 			return p, nil
 		}
 	}
@@ -69,6 +82,31 @@ func (e *pageEncoder) encode(a *accum) (encodedPage, error) {
 		return encodedPage{}, unsupported("more than %d empty or null lists in a row inside one list of bool", maxChunkLevels)
 	}
 	return e.zip(a, lv), nil
+}
+
+// asDictionary stores large values below a struct that may be null around a
+// list. They do not fit a chunk, and readers exist that go wrong on a full-zip
+// page of such a leaf; the items of a dictionary may have any size.
+func (e *pageEncoder) asDictionary(a *accum, lv pageLevelsOut) (encodedPage, error) {
+	c, ok := a.dictionaryOf(math.MaxUint32, math.MaxInt)
+	if ok && (a.leaf.value.wide || len(c.dict.block) <= math.MaxInt32) {
+		if p, ok := e.mini(a, c.values, lv); ok {
+			c.dict.addTo(&p)
+			return p, nil
+		}
+	}
+	return e.zip(a, lv), nil
+}
+
+// plainEncoder stores the values of a page as they are.
+func plainEncoder(a *accum) chunkEncoder {
+	switch a.leaf.value.kind {
+	case boolValues:
+		return &plainBits{a: a}
+	case variableValues:
+		return &plainVariable{a: a, target: miniTargetVariable}
+	}
+	return &plainFixed{a: a}
 }
 
 func (e *pageEncoder) small(a *accum) bool {
@@ -184,8 +222,7 @@ func (e *pageEncoder) constant(lv pageLevelsOut) encodedPage {
 }
 
 // valueEncoding describes plain fixed values.
-func (e *pageEncoder) valueEncoding(itemNull bool) *enc21pb.CompressiveEncoding {
-	t := e.leaf.value
+func valueEncoding(t valueType, itemNull bool) *enc21pb.CompressiveEncoding {
 	if t.kind == boolValues {
 		return flatEncoding(1)
 	}

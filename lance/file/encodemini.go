@@ -4,6 +4,7 @@ package file
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
@@ -12,24 +13,26 @@ import (
 )
 
 const (
-	// miniTarget is the size of the values of a chunk. Larger chunks scan
-	// faster, smaller ones cost less to take one row from.
-	miniTargetFixed    = 16 << 10
-	miniTargetVariable = 8 << 10
 	// maxMiniValues is the largest number of values readers expect.
 	maxMiniValues = 4096
-	// maxChunkLevels bounds the levels of a chunk; null and empty lists add
-	// levels without values. Two buffers of them, bitpacked to 8 bits, and the
-	// values stay below maxMiniBytes.
-	maxChunkLevels = 8192
+	// softChunkLevels is the number of levels at which a chunk is cut, if it has
+	// more than one value; null and empty lists add levels without values. Two
+	// buffers of them, bitpacked to 8 bits, and the values stay below
+	// maxMiniBytes.
+	softChunkLevels = 8192
+	// maxChunkLevels is what the 16 bits of a chunk header can count.
+	maxChunkLevels = math.MaxUint16
 	// maxMiniBytes is what 12 bits of 8-byte words can say.
 	maxMiniBytes = 32 << 10
+	// miniHeaderBytes bounds the header of a chunk and all padding in it.
+	miniHeaderBytes = 64
 )
 
 // miniEncoder writes the chunks of one mini-block page.
 type miniEncoder struct {
 	e              *pageEncoder
 	a              *accum
+	values         chunkEncoder
 	lv             pageLevelsOut
 	repBits        int
 	defBits        int
@@ -39,8 +42,8 @@ type miniEncoder struct {
 
 // mini encodes a mini-block page; ok is false when a run of levels without
 // values does not fit a chunk.
-func (e *pageEncoder) mini(a *accum, lv pageLevelsOut) (p encodedPage, ok bool) {
-	m := miniEncoder{e: e, a: a, lv: lv, repBits: widthOf(uint64(lv.maxRep)), defBits: widthOf(uint64(lv.maxDef))}
+func (e *pageEncoder) mini(a *accum, values chunkEncoder, lv pageLevelsOut) (p encodedPage, ok bool) {
+	m := miniEncoder{e: e, a: a, values: values, lv: lv, repBits: widthOf(uint64(lv.maxRep)), defBits: widthOf(uint64(lv.maxDef))}
 	if m.repBits > 8 || m.defBits > 8 {
 		return encodedPage{}, false
 	}
@@ -65,43 +68,37 @@ func (e *pageEncoder) mini(a *accum, lv pageLevelsOut) (p encodedPage, ok bool) 
 }
 
 func (m *miniEncoder) layout() *enc21pb.MiniBlockLayout {
-	l := &enc21pb.MiniBlockLayout{Layers: m.lv.layers, NumBuffers: 1, NumItems: uint64(m.a.n)}
+	l := &enc21pb.MiniBlockLayout{Layers: m.lv.layers, NumItems: uint64(m.a.n)}
 	if m.lv.rep != nil {
 		l.RepCompression, l.RepetitionIndexDepth = levelEncoding(m.repBits), 1
 	}
 	if m.lv.def != nil {
 		l.DefCompression = levelEncoding(m.defBits)
 	}
-	if m.e.leaf.value.kind == variableValues {
-		l.ValueCompression = variableEncoding(m.offsetBytes() * 8)
-		return l
-	}
-	l.ValueCompression = m.e.valueEncoding(m.a.itemNull)
-	if m.a.itemNull {
-		l.NumBuffers = 2
-	}
+	l.ValueCompression, l.NumBuffers = m.values.encoding(), uint64(m.values.count())
 	return l
 }
 
 // chunk writes the next chunk, or reports that none fits.
 func (m *miniEncoder) chunk() bool {
-	n := m.size()
-	last := m.value+n == m.a.n
-	var levels int
-	for {
-		var ok bool
-		if levels, ok = m.levelsFor(n, last); ok {
-			break
+	for n := m.size(); ; n = pow2Below(n) {
+		last := m.value+n == m.a.n
+		if levels, ok := m.levelsFor(n, last); ok && m.put(n, levels, last) {
+			return true
 		}
 		if n == 1 {
 			return false
 		}
-		n, last = pow2Below(n), false
 	}
+}
+
+// put writes a chunk of n values, unless it gets too large.
+func (m *miniEncoder) put(n, levels int, last bool) bool {
 	start := len(m.e.data)
 	m.write(n, levels)
 	size := len(m.e.data) - start
 	if size > maxMiniBytes {
+		m.e.data = m.e.data[:start]
 		return false
 	}
 	word := uint16(size/miniAlign-1) << 4
@@ -122,29 +119,14 @@ func pow2Below(n int) int { return 1 << (bits.Len(uint(n-1)) - 1) }
 // left, or a power of two.
 func (m *miniEncoder) size() int {
 	left := m.a.n - m.value
-	if m.fits(left) {
+	if left <= maxMiniValues && m.values.fits(m.value, left) {
 		return left
 	}
 	n := maxMiniValues
-	for n > 1 && (n >= left || !m.fits(n)) {
+	for n > 1 && (n >= left || !m.values.fits(m.value, n)) {
 		n /= 2
 	}
 	return n
-}
-
-func (m *miniEncoder) fits(n int) bool {
-	if n > maxMiniValues {
-		return false
-	}
-	switch t := m.e.leaf.value; t.kind {
-	case boolValues:
-		return true
-	case variableValues:
-		size := m.a.offsets[m.value+n-1] - m.a.valueStart(m.value)
-		return size+uint64((n+1)*m.offsetBytes()) <= miniTargetVariable
-	default:
-		return n*t.width <= miniTargetFixed
-	}
 }
 
 // levelsFor is the number of levels of the next n values. The last chunk takes
@@ -153,15 +135,19 @@ func (m *miniEncoder) levelsFor(n int, last bool) (int, bool) {
 	if m.lv.rep == nil {
 		return n, true
 	}
+	most := softChunkLevels
+	if n == 1 {
+		most = m.maxLevels()
+	}
 	if last {
 		left := m.a.entries - m.level
-		return left, left <= maxChunkLevels
+		return left, left <= most
 	}
 	if m.lv.def == nil {
 		return n, true
 	}
 	for i, d := range m.lv.def[m.level:] {
-		if i == maxChunkLevels {
+		if i == most {
 			break
 		}
 		if d <= m.lv.visible {
@@ -171,6 +157,22 @@ func (m *miniEncoder) levelsFor(n int, last bool) (int, bool) {
 		}
 	}
 	return 0, false
+}
+
+// maxLevels is the number of levels that fit a chunk of one value.
+func (m *miniEncoder) maxLevels() int {
+	room := maxMiniBytes - miniHeaderBytes
+	for _, b := range m.values.buffers(m.value, 1) {
+		room -= len(b)
+	}
+	return maxLevelsIn(room, m.repBits+m.defBits)
+}
+
+// maxLevelsIn is the number of levels, packed to width bits in whole blocks,
+// that fit some bytes and the count of a header.
+func maxLevelsIn(room, width int) int {
+	blocks := max(0, room) / packedBytes(max(1, width))
+	return min(maxChunkLevels, blocks*packBlock)
 }
 
 // write appends a chunk of n values and their levels.
@@ -191,9 +193,9 @@ func (m *miniEncoder) write(n, levels int) {
 		m.e.def = packLevels(m.e.def[:0], m.defBits, m.lv.def[m.level:m.level+levels])
 		b = le.AppendUint16(b, uint16(len(m.e.def)))
 	}
-	sizes := m.valueSizes(n)
-	for _, s := range sizes {
-		b = le.AppendUint16(b, uint16(s))
+	values := m.values.buffers(m.value, n)
+	for _, v := range values {
+		b = le.AppendUint16(b, uint16(min(len(v), math.MaxUint16)))
 	}
 	b = padTo(b, miniAlign)
 	if m.lv.rep != nil {
@@ -202,7 +204,10 @@ func (m *miniEncoder) write(n, levels int) {
 	if m.lv.def != nil {
 		b = padTo(append(b, m.e.def...), miniAlign)
 	}
-	m.e.data = padTo(m.values(b, n), miniAlign)
+	for _, v := range values {
+		b = padTo(append(b, v...), miniAlign)
+	}
+	m.e.data = b
 }
 
 // packLevels packs levels to width bits in blocks of 1024. A tail that would
@@ -226,76 +231,12 @@ func padTo(b []byte, align int) []byte {
 	return b
 }
 
-// valueSizes are the sizes of the value buffers of the next n values.
-func (m *miniEncoder) valueSizes(n int) []int {
-	t := m.e.leaf.value
-	switch {
-	case t.kind == boolValues:
-		return []int{(n + 7) / 8}
-	case t.kind == variableValues:
-		size := int(m.a.offsets[m.value+n-1] - m.a.valueStart(m.value))
-		o := m.offsetBytes()
-		return []int{(size + (n+1)*o + o - 1) / o * o}
-	case m.a.itemNull:
-		return []int{(n*t.items + 7) / 8, n * t.width}
-	}
-	return []int{n * t.width}
-}
-
-// values appends the value buffers of the next n values.
-func (m *miniEncoder) values(b []byte, n int) []byte {
-	t := m.e.leaf.value
-	switch t.kind {
-	case boolValues:
-		return appendBits(b, m.a.fixed, m.value, n)
-	case variableValues:
-		return m.variable(b, n)
-	}
-	if m.a.itemNull {
-		b = padTo(appendBits(b, m.a.itemValid, m.value*t.items, n*t.items), miniAlign)
-	}
-	return append(b, m.a.fixed[m.value*t.width:(m.value+n)*t.width]...)
-}
-
+// appendBits appends n bits of another bitmap, from byte to byte.
 func appendBits(b, from []byte, off, n int) []byte {
 	at := len(b)
 	b = growBytes(b, at+(n+7)/8)
 	bitutil.CopyBitmap(from, off, n, b[at:], 0)
 	return b
-}
-
-// offsetBytes is the width of value offsets in a chunk: that of the type, since
-// other readers keep it.
-func (m *miniEncoder) offsetBytes() int {
-	if m.e.leaf.value.wide {
-		return 8
-	}
-	return 4
-}
-
-// variable appends offsets from the start of the buffer, then the bytes, padded
-// to the width of an offset.
-func (m *miniEncoder) variable(b []byte, n int) []byte {
-	o := m.offsetBytes()
-	from, to := m.a.valueStart(m.value), m.a.offsets[m.value+n-1]
-	base := uint64((n+1)*o) - from
-	at := len(b)
-	b = growBytes(b, at+(n+1)*o)
-	dst := b[at:]
-	ends := m.a.offsets[m.value : m.value+n]
-	if o == 4 {
-		binary.LittleEndian.PutUint32(dst, uint32(from+base))
-		for i, end := range ends {
-			binary.LittleEndian.PutUint32(dst[i*4+4:], uint32(end+base))
-		}
-	} else {
-		binary.LittleEndian.PutUint64(dst, from+base)
-		for i, end := range ends {
-			binary.LittleEndian.PutUint64(dst[i*8+8:], end+base)
-		}
-	}
-	b = append(b, m.a.data[from:to]...)
-	return growBytes(b, at+(len(b)-at+o-1)/o*o)
 }
 
 // countRows notes how many rows end in the next levels and how many levels lie

@@ -17,7 +17,7 @@ func (e *pageEncoder) plain(a *accum, lv pageLevelsOut) encodedPage {
 		Details:          &enc21pb.FullZipLayout_BitsPerValue{BitsPerValue: uint32(e.leaf.value.width * 8)},
 		NumItems:         uint32(a.n),
 		NumVisibleItems:  uint32(a.n),
-		ValueCompression: e.valueEncoding(false),
+		ValueCompression: valueEncoding(e.leaf.value, false),
 		Layers:           lv.layers,
 	}
 	return zipLayout(layout, a.fixed)
@@ -80,7 +80,7 @@ func (z *zipper) describe(l *enc21pb.FullZipLayout) {
 		z.itemValid = (z.t.items + 7) / 8
 	}
 	l.Details = &enc21pb.FullZipLayout_BitsPerValue{BitsPerValue: uint32((z.t.width + z.itemValid) * 8)}
-	l.ValueCompression = z.e.valueEncoding(z.a.itemNull)
+	l.ValueCompression = valueEncoding(z.t, z.a.itemNull)
 }
 
 func (z *zipper) run() {

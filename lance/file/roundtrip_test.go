@@ -131,16 +131,17 @@ func checked(t testing.TB) memory.Allocator {
 }
 
 func TestRoundTripOfRandomTables(t *testing.T) {
-	seeds := 60
+	seeds := 40
 	if testing.Short() {
 		seeds = 15
 	}
 	for seed := range seeds {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { roundTrip(t, uint64(seed)) })
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { roundTrip(t, uint64(seed), WriterOptions{}) })
+		t.Run(fmt.Sprint("compact/", seed), func(t *testing.T) { roundTrip(t, uint64(seed), WriterOptions{Compact: true}) })
 	}
 }
 
-func roundTrip(t *testing.T, seed uint64) {
+func roundTrip(t *testing.T, seed uint64, o WriterOptions) {
 	mem := checked(t)
 	r := rand.New(rand.NewPCG(seed, 1))
 	g := &filetest.Generator{R: r, Mem: mem, MaxDepth: int(seed % 4), LongValues: seed%3 == 0}
@@ -155,11 +156,11 @@ func roundTrip(t *testing.T, seed uint64) {
 		batches[0].Release()
 		batches[0] = cut
 	}
-	pageBytes := int64(minPageBytes)
+	o.PageBytes = minPageBytes
 	if seed%2 == 0 {
-		pageBytes = 1 << 20
+		o.PageBytes = 1 << 20
 	}
-	b, written := writeFile(t, s, WriterOptions{PageBytes: pageBytes}, batches...)
+	b, written := writeFile(t, s, o, batches...)
 	want := concat(t, s, batches, mem)
 	defer releaseAll(want)
 	rows := uint64(want[0].Len())

@@ -34,6 +34,10 @@ type WriterOptions struct {
 	// plain values, from 4 KiB to 512 MiB. Default: 8 MiB. It bounds the memory
 	// of the writer to about that much per leaf column.
 	PageBytes int64
+	// Compact makes smaller files: values of a page are bitpacked, stored as runs
+	// or by a dictionary, or compressed with LZ4 or zstd, whatever pays. Writing
+	// takes more processor time, and so does reading; levels are as without it.
+	Compact bool
 	// Metadata is the schema metadata stored in the file. Default: that of the
 	// Arrow schema.
 	Metadata map[string][]byte
@@ -87,7 +91,7 @@ func NewWriter(w io.Writer, s *arrow.Schema, fields []*lancepb.Field, o WriterOp
 	if out.meta == nil {
 		out.meta = metadataOf(s)
 	}
-	return out, out.addColumns(roots, int(o.PageBytes))
+	return out, out.addColumns(roots, o)
 }
 
 func metadataOf(s *arrow.Schema) map[string][]byte {
@@ -137,7 +141,7 @@ func matchNode(want, got *schema.Node, path string) error {
 	return nil
 }
 
-func (w *Writer) addColumns(roots []*schema.Node, pageBytes int) error {
+func (w *Writer) addColumns(roots []*schema.Node, o WriterOptions) error {
 	for i, n := range roots {
 		leaves, err := leavesOf([]*schema.Node{n})
 		if err != nil {
@@ -145,7 +149,7 @@ func (w *Writer) addColumns(roots []*schema.Node, pageBytes int) error {
 		}
 		paths := structPaths(n, nil, nil)
 		for k, l := range leaves {
-			w.columns = append(w.columns, newColumnWriter(l, i, paths[k], pageBytes))
+			w.columns = append(w.columns, newColumnWriter(l, i, paths[k], o))
 		}
 	}
 	return nil
@@ -322,10 +326,12 @@ type columnWriter struct {
 	rows  uint64 // in written pages
 }
 
-func newColumnWriter(l *leaf, root int, path []int, pageBytes int) *columnWriter {
+func newColumnWriter(l *leaf, root int, path []int, o WriterOptions) *columnWriter {
+	pageBytes := int(o.PageBytes)
 	c := &columnWriter{leaf: l, root: root, path: path, pageBytes: pageBytes, pageRows: maxPageRows}
 	c.shred.scheme = l.levels
 	c.acc.leaf, c.acc.page, c.enc.leaf = l, pageBytes, l
+	c.enc.compact = o.Compact
 	if l.value.kind == fixedValues {
 		// A power of two, so that batches of a scan end where pages do.
 		c.pageRows = min(maxPageRows, 1<<(bits.Len(uint(max(1, pageBytes/l.value.width)))-1))
@@ -387,11 +393,22 @@ func (c *columnWriter) flush(w *Writer) error {
 	if c.acc.rows == 0 {
 		return nil
 	}
-	p, err := c.enc.encode(&c.acc)
+	for _, part := range c.acc.split() {
+		if err := c.page(w, part); err != nil {
+			return err
+		}
+	}
+	c.acc.reset()
+	return nil
+}
+
+// page writes one page.
+func (c *columnWriter) page(w *Writer, a *accum) error {
+	p, err := c.enc.encode(a)
 	if err != nil {
 		return err
 	}
-	page := &containerpb.ColumnMetadata_Page{Length: uint64(c.acc.rows), Priority: c.rows}
+	page := &containerpb.ColumnMetadata_Page{Length: uint64(a.rows), Priority: c.rows}
 	if page.Encoding, err = encodeAny(pageLayoutURL, p.layout); err != nil {
 		return err
 	}
@@ -404,7 +421,6 @@ func (c *columnWriter) flush(w *Writer) error {
 		page.BufferSizes = append(page.BufferSizes, uint64(len(b)))
 	}
 	c.meta.Pages = append(c.meta.Pages, page)
-	c.rows += uint64(c.acc.rows)
-	c.acc.reset()
+	c.rows += uint64(a.rows)
 	return nil
 }

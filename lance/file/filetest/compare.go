@@ -18,6 +18,9 @@ func Difference(got, want arrow.Array) string {
 	if got.Len() != want.Len() {
 		return fmt.Sprintf("%d values, want %d", got.Len(), want.Len())
 	}
+	if array.Equal(got, want) {
+		return ""
+	}
 	for i := range got.Len() {
 		if !array.SliceEqual(got, int64(i), int64(i+1), want, int64(i), int64(i+1)) {
 			if got.ValueStr(i) == want.ValueStr(i) {
