@@ -97,7 +97,7 @@ func (s *Set) AddFlags(flags *pflag.FlagSet) {
 
 func (x *Setting) usage() string {
 	out := fmt.Sprintf("%s (env %s", x.Help, x.Env)
-	if x.Default != "" {
+	if x.Default != "" && x.value.kind() != "bool" {
 		out += ", default " + x.Default
 	}
 	return out + ")"

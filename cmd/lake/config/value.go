@@ -43,7 +43,7 @@ type choice struct {
 	of []string
 }
 
-func (v choice) kind() string { return strings.Join(v.of, "|") }
+func (v choice) kind() string { return strings.TrimPrefix(strings.Join(v.of, "|"), "|") }
 func (v choice) set(texts []string) error {
 	return single(texts, func(s string) error {
 		for _, one := range v.of {

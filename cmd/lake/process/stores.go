@@ -142,9 +142,9 @@ func OpenRecords(ctx context.Context, c config.Metastore, caller config.Caller, 
 		if path, err = config.FilePath(url, config.Pebble); err != nil {
 			return nil, lake.Errorf(lake.Invalid, "metastore: %w", err)
 		}
-		r.Store, err = openPebble(path, log)
+		r.Store, err = opened(pebble.Open(path, pebble.Options{Logger: log}))
 	case config.Postgres:
-		r.Store, err = postgres.Open(ctx, postgres.Options{DSN: url, MaxConns: c.MaxConns, Logger: log})
+		r.Store, err = opened(postgres.Open(ctx, postgres.Options{DSN: url, MaxConns: c.MaxConns, Logger: log}))
 	case config.Remote:
 		err = r.openRemote(ctx, url, caller, insecure)
 	default:
@@ -156,13 +156,12 @@ func OpenRecords(ctx context.Context, c config.Metastore, caller config.Caller, 
 	return r, nil
 }
 
-// openPebble keeps a nil store out of the interface.
-func openPebble(path string, log *slog.Logger) (metastore.Store, error) {
-	s, err := pebble.Open(path, pebble.Options{Logger: log})
+// opened keeps a nil store of a failed open out of the interface.
+func opened[S metastore.Store](store S, err error) (metastore.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s, nil
+	return store, nil
 }
 
 func (r *Records) openRemote(ctx context.Context, url string, caller config.Caller, insecure bool) error {
@@ -173,12 +172,8 @@ func (r *Records) openRemote(ctx context.Context, url string, caller config.Call
 	if r.conn, err = DialMeta(addresses, caller, insecure); err != nil {
 		return err
 	}
-	store, err := remote.Open(ctx, r.conn, remote.Options{})
-	if err != nil {
-		return err
-	}
-	r.Store = store
-	return nil
+	r.Store, err = opened(remote.Open(ctx, r.conn, remote.Options{}))
+	return err
 }
 
 // Close closes the store and its connection.
