@@ -17,6 +17,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/lakeplane/lake/internal/secretfile"
 	"github.com/lakeplane/lake/lake"
 )
 
@@ -38,7 +39,7 @@ const (
 //	    namespaces: [robots]     # or ["*"]
 //	    token_sha256: 9f86d0…    # hex SHA-256 of the token; or token: …
 //
-// Only its owner may be able to read the file. A changed file is read again
+// The file must be private (internal/secretfile). A changed file is read again
 // within a second; one that is broken then is reported and the last good one
 // stays in force. Tokens are compared by their SHA-256 in constant time.
 type Principals struct {
@@ -138,11 +139,8 @@ func readPrincipals(path string) (os.FileInfo, []entry, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	switch {
-	case !info.Mode().IsRegular():
-		return nil, nil, lake.Errorf(lake.Invalid, "not a regular file")
-	case info.Mode().Perm()&0o077 != 0:
-		return nil, nil, lake.Errorf(lake.Invalid, "mode %04o lets others read or write it: want 0600", info.Mode().Perm())
+	if err := secretfile.Check(info); err != nil {
+		return nil, nil, err
 	}
 	raw, err := io.ReadAll(io.LimitReader(f, maxPrincipalsBytes+1))
 	if err != nil {

@@ -537,7 +537,7 @@ func TestMistakesAreAllToldBeforeAnythingStarts(t *testing.T) {
 		"flag --listen: 0.0.0.0:0 can be reached from other machines: that needs auth_principals_file",
 		"flag --listen: 0.0.0.0:0 can be reached from other machines: that needs tls_cert_file",
 		"flag --listen: 0.0.0.0:0 stands for every interface and the other members cannot call that: set advertise",
-		"flag --metastore: a password on the command line", "flag --peer-auth-token-file: mode 0644",
+		"flag --metastore: a password on the command line", "flag --peer-auth-token-file: " + readable + ": mode 0644 lets others read it",
 		"environment LAKE_TLS_CERT_FIEL: unknown variable: did you mean LAKE_TLS_CERT_FILE?",
 		"environment LAKE_APPEND_QUEUE_TIMEOUT_MS", "environment LAKE_S3_BUCKET: is said by LAKE_OBJECTS=s3://bucket/folder",
 	} {

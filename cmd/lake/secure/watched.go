@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lakeplane/lake/internal/secretfile"
 	"github.com/lakeplane/lake/lake"
 )
 
@@ -97,13 +98,11 @@ func read(path string, secret bool) ([]byte, error) {
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, lake.Errorf(lake.Invalid, "%w", err)
-	case !info.Mode().IsRegular():
-		return nil, lake.Errorf(lake.Invalid, "%s is not a regular file", path)
-	case secret && info.Mode().Perm()&0o077 != 0:
-		return nil, lake.Errorf(lake.Invalid, "mode %04o of %s lets others read it: want 0600", info.Mode().Perm(), path)
+	if err == nil && secret {
+		err = secretfile.Check(info)
+	}
+	if err != nil {
+		return nil, lake.Wrap(path, err)
 	}
 	raw, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
 	if err == nil && len(raw) > maxFileBytes {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/lakeplane/lake/internal/secretfile"
 	"github.com/lakeplane/lake/lake"
 )
 
@@ -75,7 +76,7 @@ func (f *File) load() error {
 	if f.current.Load() != nil && info.ModTime().Equal(f.changed) && info.Size() == f.size {
 		return nil
 	}
-	if err := checkMode(info); err != nil {
+	if err := secretfile.Check(info); err != nil {
 		return err
 	}
 	b, err := io.ReadAll(io.LimitReader(file, MaxKeyFileBytes+1))
@@ -88,15 +89,5 @@ func (f *File) load() error {
 	}
 	f.changed, f.size = info.ModTime(), info.Size()
 	f.current.Store(r)
-	return nil
-}
-
-func checkMode(info os.FileInfo) error {
-	if !info.Mode().IsRegular() {
-		return lake.Errorf(lake.Invalid, "not a regular file")
-	}
-	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return lake.Errorf(lake.Invalid, "mode %04o lets others read it: want 0600", mode)
-	}
 	return nil
 }
