@@ -42,3 +42,31 @@ type Sweeper interface {
 	// what the longest write takes.
 	Sweep(ctx context.Context, loc lake.Location, keep []lake.Snapshot, before time.Time) iter.Seq2[string, error]
 }
+
+// Inspector is an optional ability of an [Engine]: to tell what a version
+// consists of, for whoever holds the objects against the records.
+type Inspector interface {
+	// Inspect reads the manifest of a committed version, which is verified
+	// against its digest. It fails with [ErrUnavailable] when the manifest is
+	// gone and with lake.Corrupt when other bytes are in its place.
+	Inspect(ctx context.Context, snap lake.Snapshot) (Inspection, error)
+
+	// VersionName reports whether an object of a location has the name that
+	// makes it a version for any reader of the format, and of which.
+	VersionName(loc lake.Location, key string) (lake.Version, bool)
+}
+
+// Inspection is what a version consists of.
+type Inspection struct {
+	// Published says that the version can be opened by its number.
+	Published bool
+	// Manifest is the key of the manifest; Objects are the others.
+	Manifest string
+	Objects  []ObjectSize
+}
+
+// ObjectSize is an object and its length in bytes, -1 where it is not recorded.
+type ObjectSize struct {
+	Key  string
+	Size int64
+}

@@ -75,21 +75,12 @@ func neededBy(keep []*Manifest) (map[string]bool, error) {
 	for _, m := range keep {
 		needed[ManifestName(m.Version())] = true
 		needed[oldManifestName(m.Version())] = true
-		if tx := m.pb.GetTransactionFile(); tx != "" {
-			needed[transactionsDir+tx] = true
+		references, err := m.References()
+		if err != nil {
+			return nil, err
 		}
-		for _, f := range m.Fragments() {
-			for _, df := range f.GetFiles() {
-				needed[dataDir+df.GetPath()] = true
-			}
-			if f.GetDeletionFile() == nil {
-				continue
-			}
-			name, err := deletionName(f.GetId(), f.GetDeletionFile())
-			if err != nil {
-				return nil, err
-			}
-			needed[name] = true
+		for _, r := range references {
+			needed[r.Name] = true
 		}
 	}
 	return needed, nil

@@ -113,7 +113,7 @@ func (a *app) root() *cobra.Command {
 	a.connect.add(flags)
 	root.AddCommand(a.devCommand(), a.selftestCommand(), a.sqlCommand(), a.ingestCommand(),
 		a.tableCommand(), a.procedureCommand(), a.metaCommand(), a.queryCommand(), a.workerCommand(),
-		a.configCommand(), a.versionCommand())
+		a.fsckCommand(), a.configCommand(), a.versionCommand())
 	return root
 }
 

@@ -40,6 +40,8 @@ var rules = []rule{
 	{From: "./catalog", Never: backends, Why: "the catalog works on any backend"},
 	{From: "./engine", Never: []string{"./catalog", "./services", "./workflows", "./activities", "./worker", "./sdk", "./api"}, Why: "a storage engine is replaceable and serves, never calls, the tiers"},
 	{From: "./engine", Never: backends, Why: "an engine hands out metastore operations and commits nothing itself"},
+	{From: "./audit", Never: []string{"./"}, Except: []string{"./audit", "./catalog", "./engine", "./objstore", "./metastore", "./lake"}, Why: "an audit holds records against objects, whoever serves them"},
+	{From: "./audit", Never: append([]string{"./engine/lance"}, backends...), Why: "an audit works on any engine and backend"},
 	{From: "./activities", Never: []string{"./services", "./worker", "./sdk", "./cmd"}, Why: "procedures work on the records and objects, not through servers"},
 	{From: "./activities", Never: backends, Why: "procedures work on any backend"},
 	{From: "./workflows", Never: []string{"./catalog", "./metastore", "./objstore", "./engine", "./lance", "./services", "./worker", "./sdk"}, Why: "workflows are deterministic: all I/O is in activities"},
