@@ -26,10 +26,10 @@ var BenchValue = bytes.Repeat([]byte("v"), 300)
 // them (a guard, an update, two creates and a token), point reads and scans.
 func Bench(b *testing.B, open Factory) {
 	for _, writers := range BenchWriters {
-		b.Run(fmt.Sprintf("create/writers=%d", writers), func(b *testing.B) { BenchCommits(b, writers, creator(b, open(b))) })
+		b.Run(fmt.Sprintf("create/writers=%d", writers), func(b *testing.B) { BenchCommits(b, writers, Creates(b, open(b))) })
 	}
 	for _, writers := range BenchWriters {
-		b.Run(fmt.Sprintf("append/writers=%d", writers), func(b *testing.B) { BenchCommits(b, writers, appender(b, open(b), writers)) })
+		b.Run(fmt.Sprintf("append/writers=%d", writers), func(b *testing.B) { BenchCommits(b, writers, Appends(b, open(b), writers)) })
 	}
 	for _, readers := range []int{1, 8} {
 		b.Run(fmt.Sprintf("get/readers=%d", readers), func(b *testing.B) { benchGet(b, open(b), readers) })
@@ -70,24 +70,27 @@ func reportCPU(b *testing.B, since time.Duration) {
 	b.ReportMetric(float64((cpuTime()-since).Microseconds())/float64(b.N), "cpu-µs/op")
 }
 
-func creator(b *testing.B, s metastore.Store) func(int, int) error {
+// Creates returns a function that commits one new record of its own, the ith.
+func Creates(tb testing.TB, s metastore.Store) func(writer, i int) error {
 	return func(_, i int) error {
-		return s.Commit(b.Context(), txn(metastore.Create(fmt.Sprintf("bench/%010d", i), BenchValue)))
+		return s.Commit(tb.Context(), txn(metastore.Create(fmt.Sprintf("bench/%010d", i), BenchValue)))
 	}
 }
 
-// appender gives each writer a table of its own under one shared guard.
-func appender(b *testing.B, s metastore.Store, writers int) func(int, int) error {
+// Appends returns a function that commits as an append does: a guard that all
+// share, an update of the writer's own table, two creates and a token.
+func Appends(tb testing.TB, s metastore.Store, writers int) func(writer, i int) error {
+	tb.Helper()
 	guard := metastore.Guard("election", []byte("1"))
-	require.NoError(b, s.Commit(b.Context(), txn(metastore.Create("election", []byte("1")))))
+	require.NoError(tb, s.Commit(tb.Context(), txn(metastore.Create("election", []byte("1")))))
 	current := make([][]byte, writers)
 	for w := range writers {
 		current[w] = bytes.Clone(BenchValue)
-		require.NoError(b, s.Commit(b.Context(), txn(metastore.Create(fmt.Sprint("tbl/ns/", w), current[w]))))
+		require.NoError(tb, s.Commit(tb.Context(), txn(metastore.Create(fmt.Sprint("tbl/ns/", w), current[w]))))
 	}
 	return func(w, i int) error {
 		next := append(bytes.Clone(BenchValue), fmt.Sprint(i)...)
-		err := s.Commit(b.Context(), metastore.Txn{Token: fmt.Sprintf("%036d", i), Ops: []metastore.Op{
+		err := s.Commit(tb.Context(), metastore.Txn{Token: fmt.Sprintf("%036d", i), Ops: []metastore.Op{
 			guard,
 			metastore.Update(fmt.Sprint("tbl/ns/", w), current[w], next),
 			metastore.Create(fmt.Sprintf("lance-manifest/ns/%d/%020d", w, i), BenchValue),

@@ -96,7 +96,7 @@ func TestTokensLiveOneToTwoWindows(t *testing.T) {
 	s, err := Open(t.TempDir(), Options{})
 	require.NoError(t, err)
 	defer s.Close()
-	turn := func() { require.NoError(t, s.tokens.turn(s.db, s.tokens.generation.Load()+1)) }
+	turn := func() { require.NoError(t, s.tokens.turn(s.db, s.tokens.state.Load().number+1)) }
 	attempt := create("a")
 	attempt.Token = "t"
 	require.NoError(t, s.Commit(t.Context(), attempt))
@@ -125,8 +125,8 @@ func TestTokensTurnByThemselves(t *testing.T) {
 	s, err := open(t.TempDir(), opts)
 	require.NoError(t, err)
 	defer s.Close()
-	before := s.tokens.generation.Load()
-	require.Eventually(t, func() bool { return s.tokens.generation.Load() > before }, 10*time.Second, 10*time.Millisecond)
+	before := s.tokens.state.Load().number
+	require.Eventually(t, func() bool { return s.tokens.state.Load().number > before }, 10*time.Second, 10*time.Millisecond)
 }
 
 // crowded reports a volume with a chosen amount of free space.

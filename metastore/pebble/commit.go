@@ -76,6 +76,13 @@ func (c *commit) decide() error {
 
 // expect compares in place: most values are equal and need no copy.
 func (c *commit) expect(key []byte, op metastore.Op) error {
+	stripe := c.store.stripes.of(op.Key)
+	switch {
+	case op.Expect != nil && stripe.knows(op):
+		return nil
+	case op.Expect == nil && !c.store.keys.mayHold(op.Key):
+		return nil
+	}
 	current, closer, err := c.store.db.Get(key)
 	switch {
 	case errors.Is(err, driver.ErrNotFound):
@@ -91,6 +98,9 @@ func (c *commit) expect(key []byte, op metastore.Op) error {
 		current = []byte{} // present and empty
 	}
 	if op.Holds(current) {
+		if op.Effect == metastore.Keep {
+			stripe.remember(op.Key, current)
+		}
 		return nil
 	}
 	return &metastore.ConflictError{Key: op.Key, Known: true, Current: append([]byte{}, current...)}
@@ -132,15 +142,41 @@ func (c *commit) apply() error {
 	if err := c.store.usable(); err != nil {
 		return fmt.Errorf("%w: %w", metastore.ErrRetryable, err)
 	}
-	c.batch = c.store.db.NewBatch()
+	c.batch = c.store.db.NewBatchWithSize(batchBytes(c.txn))
 	if err := c.fill(); err != nil {
 		return errors.Join(driverError("fill batch", err), c.batch.Close())
 	}
 	c.flight = c.stripes.takeOff()
 	if err := c.store.db.ApplyNoSyncWait(c.batch, driver.Sync); err != nil {
 		c.stripes.land(c.flight, c.store.fail(err))
+		return nil
 	}
+	c.remember()
 	return nil
+}
+
+// remember keeps what is known of the stripes' records true. A record that was
+// updated is likely to be expected next; one that was created is not.
+func (c *commit) remember() {
+	for _, op := range c.txn.Ops {
+		switch {
+		case op.Effect == metastore.Put && op.Expect != nil:
+			c.store.stripes.of(op.Key).remember(op.Key, op.Value)
+		case op.Effect != metastore.Keep:
+			c.store.stripes.of(op.Key).remember(op.Key, nil)
+		}
+	}
+}
+
+// batchBytes is about the size of a transaction's batch, so that it need not
+// grow.
+func batchBytes(txn metastore.Txn) int {
+	const perEntry = 32 // kind, lengths, family, and the token's generation
+	size := 64 + perEntry + len(txn.Token) + sha256.Size
+	for _, op := range txn.Ops {
+		size += perEntry + len(op.Key) + len(op.Value)
+	}
+	return size
 }
 
 func (c *commit) fill() error {
@@ -149,6 +185,9 @@ func (c *commit) fill() error {
 		var err error
 		switch op.Effect {
 		case metastore.Put:
+			if op.Expect == nil {
+				c.store.keys.add(op.Key)
+			}
 			err = c.batch.Set(recordKey(buf[:0], op.Key), op.Value, nil)
 		case metastore.Delete:
 			err = c.batch.Delete(recordKey(buf[:0], op.Key), nil)
@@ -160,7 +199,7 @@ func (c *commit) fill() error {
 	if c.txn.Token == "" {
 		return nil
 	}
-	return c.batch.Set(c.store.tokens.current(buf[:0], c.txn.Token), c.digest[:], nil)
+	return c.batch.Set(c.store.tokens.file(buf[:0], c.txn.Token), c.digest[:], nil)
 }
 
 // land waits for the sync and tells everybody who waits for this flight.
@@ -178,7 +217,8 @@ func (c *commit) land() error {
 		return fmt.Errorf("%w: %w", metastore.ErrUnknownOutcome, err)
 	}
 	c.store.hub.Changed(c.txn.Ops)
-	return driverError("close batch", c.batch.Close())
+	_ = c.batch.Close() // gives memory back; the commit is durable whatever it says
+	return nil
 }
 
 // answer gives a verdict that wrote nothing once what it is based on is

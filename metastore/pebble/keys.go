@@ -32,3 +32,8 @@ func tokenKey(buf []byte, generation uint64, token string) []byte {
 	buf = binary.BigEndian.AppendUint64(append(buf, tokenFamily), generation)
 	return append(buf, token...)
 }
+
+// splitTokenKey is the inverse of tokenKey.
+func splitTokenKey(key []byte) (generation uint64, token string) {
+	return binary.BigEndian.Uint64(key[1:]), string(key[9:])
+}

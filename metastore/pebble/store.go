@@ -29,6 +29,7 @@ type Store struct {
 	lock    *driver.Lock
 	stripes stripes
 	tokens  tokens
+	keys    keyset
 	hub     notify.Hub
 	full    atomic.Bool           // the volume is below MinFreeBytes
 	failure atomic.Pointer[error] // the first failed sync
@@ -74,6 +75,9 @@ func open(dir string, opts Options) (*Store, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	s.stop = stop
+	s.keys.filter = newFilter(keyFilterBits)
+	snapshot := db.NewSnapshot()
+	s.done.Go(func() { s.fillKeys(ctx, snapshot) })
 	s.done.Go(func() { s.tend(ctx) })
 	return s, nil
 }

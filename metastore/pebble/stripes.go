@@ -32,7 +32,41 @@ type stripe struct {
 	// last is the latest flight that wrote one of the stripe's keys, set
 	// before the write is visible. It may have landed.
 	last atomic.Pointer[flight]
-	_    [32]byte // one stripe per cache line
+	// known is a record of the stripe as the memtable has it, or nil. Leases
+	// and tables are expected by commit after commit, and comparing with this
+	// is much cheaper than a lookup. Who writes the key holds mu exclusively
+	// and replaces it; who only guards may set it to what it read, since
+	// nobody writes meanwhile.
+	known atomic.Pointer[known]
+	_     [24]byte // one stripe per cache line
+}
+
+// known is a record that is there.
+type known struct {
+	key   string
+	value []byte
+}
+
+// maxKnownBytes bounds the memory of the known records to 4 MiB in all, and
+// leaves out no lease and few tables.
+const maxKnownBytes = 4 << 10
+
+// knows reports whether the record is known to hold exactly what is expected.
+// Anything else, such as another value, is for the database to say.
+func (s *stripe) knows(op metastore.Op) bool {
+	k := s.known.Load()
+	return k != nil && k.key == op.Key && op.Holds(k.value)
+}
+
+// remember notes a value that was read or written under a key. nil forgets it.
+func (s *stripe) remember(key string, value []byte) {
+	if value != nil && len(value) <= maxKnownBytes {
+		s.known.Store(&known{key, append([]byte{}, value...)})
+		return
+	}
+	if k := s.known.Load(); k != nil && k.key == key {
+		s.known.Store(nil)
+	}
 }
 
 type stripes struct {

@@ -45,25 +45,46 @@ func Cancelled(err error) error {
 func Digest(txn metastore.Txn) [sha256.Size]byte {
 	ops := slices.Clone(txn.Ops)
 	slices.SortFunc(ops, func(a, b metastore.Op) int { return strings.Compare(a.Key, b.Key) })
-	h := sha256.New()
-	h.Write([]byte{1})
+	d := &digester{Hash: sha256.New(), pending: make([]byte, 1, 2048)}
+	d.pending[0] = 1
 	for _, op := range ops {
-		writeBytes(h, []byte(op.Key))
-		writeBytes(h, op.Expect)
-		h.Write([]byte{byte(op.Effect)})
-		writeBytes(h, op.Value)
+		field(d, true, op.Key)
+		field(d, op.Expect != nil, op.Expect)
+		d.pending = append(d.pending, byte(op.Effect))
+		field(d, op.Value != nil, op.Value)
 	}
-	return [sha256.Size]byte(h.Sum(nil))
+	d.flush()
+	var sum [sha256.Size]byte
+	d.Sum(sum[:0])
+	return sum
 }
 
-// writeBytes tells nil (0) from empty (1, length 0).
-func writeBytes(h hash.Hash, b []byte) {
-	if b == nil {
-		h.Write([]byte{0})
+// digester gathers small fields, since each write to a hash has its price.
+type digester struct {
+	hash.Hash
+	pending []byte
+}
+
+// field tells absent (0) from empty (1, length 0).
+func field[T string | []byte](d *digester, there bool, value T) {
+	if !there {
+		d.pending = append(d.pending, 0)
 		return
 	}
-	h.Write(binary.AppendUvarint([]byte{1}, uint64(len(b))))
-	h.Write(b)
+	d.pending = binary.AppendUvarint(append(d.pending, 1), uint64(len(value)))
+	if len(d.pending)+len(value) > cap(d.pending) {
+		d.flush()
+	}
+	if len(value) > cap(d.pending) {
+		d.Write([]byte(value))
+		return
+	}
+	d.pending = append(d.pending, value...)
+}
+
+func (d *digester) flush() {
+	d.Write(d.pending)
+	d.pending = d.pending[:0]
 }
 
 // TokenReused is the refusal of a token that was used with other operations.

@@ -3,8 +3,10 @@
 package rules_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -95,6 +97,15 @@ func TestDigest(t *testing.T) {
 	} {
 		require.NotEqual(t, base, rules.Digest(metastore.Txn{Ops: ops}), name)
 	}
+}
+
+// TestDigestsAreStored pins the encoding: stores keep digests across releases.
+func TestDigestsAreStored(t *testing.T) {
+	txn := metastore.Txn{Ops: []metastore.Op{
+		metastore.Create("b/1", []byte("one")), metastore.Update("a", []byte{}, bytes.Repeat([]byte{7}, 5000)),
+		metastore.Remove("c", []byte("x")), metastore.GuardAbsent("d"), metastore.Guard("e", nil),
+	}}
+	require.Equal(t, "02db2839a1cabd216c2b082d11cf098e74146bcda01f633e19fabe8abeb417c9", fmt.Sprintf("%x", rules.Digest(txn)))
 }
 
 func TestAlive(t *testing.T) {
