@@ -139,7 +139,7 @@ func (d *Dataset) backfill(ctx context.Context, st Creator, fresh []*lancepb.Fie
 			return nil, err
 		}
 		rows := &backfillReader{scanReader{ctx: ctx, s: s}, fill.Compute}
-		written, err := WriteFragment(ctx, st, fresh, rows)
+		written, err := d.write.WriteFragment(ctx, st, fresh, rows)
 		rows.Release()
 		if err := s.Close(); err != nil {
 			return nil, err

@@ -241,7 +241,7 @@ func (d *Dataset) rewrite(ctx context.Context, st Creator, group []int) (*lancep
 	defer func() { _ = s.Close() }()
 	rows := &scanReader{ctx: ctx, s: s}
 	defer rows.Release()
-	return WriteFragment(ctx, st, d.manifest.Fields(), rows)
+	return d.write.WriteFragment(ctx, st, d.manifest.Fields(), rows)
 }
 
 // scanReader makes a record reader of a scan.

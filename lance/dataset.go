@@ -23,6 +23,8 @@ type Options struct {
 	// Root tells apart datasets that share a cache. Two datasets with the same
 	// root must have the same storage.
 	Root string
+	// Write is how compactions and new columns are written.
+	Write WriteOptions
 }
 
 // Dataset reads one version. It is safe for concurrent use.
@@ -31,6 +33,7 @@ type Dataset struct {
 	view       view
 	files      *FileCache
 	ownFiles   bool
+	write      WriteOptions
 	stored     *arrow.Schema   // what data files are read as
 	registered *arrow.Schema   // what batches have
 	rootIDs    []int32         // field ids of the top-level columns
@@ -62,7 +65,7 @@ func Open(ctx context.Context, st Opener, m *Manifest, o Options) (*Dataset, err
 	if err != nil {
 		return nil, err
 	}
-	d := &Dataset{manifest: m, view: v, files: o.Files, stored: stored, registered: registered}
+	d := &Dataset{manifest: m, view: v, files: o.Files, write: o.Write, stored: stored, registered: registered}
 	if d.files == nil {
 		d.files, d.ownFiles = NewFileCache(0, nil), true
 	}

@@ -15,12 +15,28 @@ import (
 	"github.com/lakeplane/lake/lance/schema"
 )
 
+// WriteOptions says how data files are written. The zero value is the default.
+type WriteOptions struct {
+	// Compact makes files smaller, at a price in processor time for writers and
+	// readers; see [file.WriterOptions].
+	Compact bool
+	// PageBytes is the size at which the pages of a column are cut, from 4 KiB to
+	// 512 MiB. Default: 8 MiB.
+	PageBytes int64
+}
+
+// WriteFragment writes rows with the default options; see
+// [WriteOptions.WriteFragment].
+func WriteFragment(ctx context.Context, st Creator, fields []*lancepb.Field, rows array.RecordReader) (*lancepb.DataFragment, error) {
+	return WriteOptions{}.WriteFragment(ctx, st, fields, rows)
+}
+
 // WriteFragment writes rows into one new data file and returns the fragment
 // that [Manifest.Append] adds, or nil when there are no rows. fields are those
 // of the table; the batches must have its Arrow types, up to the names of list
 // items and metadata. On failure nothing is left behind.
-func WriteFragment(ctx context.Context, st Creator, fields []*lancepb.Field, rows array.RecordReader) (*lancepb.DataFragment, error) {
-	w := &fragmentWriter{ctx: ctx, st: st, fields: fields}
+func (o WriteOptions) WriteFragment(ctx context.Context, st Creator, fields []*lancepb.Field, rows array.RecordReader) (*lancepb.DataFragment, error) {
+	w := &fragmentWriter{ctx: ctx, st: st, fields: fields, options: o}
 	defer w.abort()
 	for rows.Next() {
 		if err := ctx.Err(); err != nil {
@@ -43,6 +59,8 @@ type fragmentWriter struct {
 	st     Creator
 	fields []*lancepb.Field
 
+	options WriteOptions
+
 	name   string
 	schema *arrow.Schema
 	obj    ObjectWriter
@@ -58,7 +76,7 @@ func (w *fragmentWriter) open() error {
 	if w.obj, err = w.st.Create(w.ctx, dataDir+w.name); err != nil {
 		return err
 	}
-	w.file, err = file.NewWriter(w.obj, w.schema, w.fields, file.WriterOptions{})
+	w.file, err = file.NewWriter(w.obj, w.schema, w.fields, file.WriterOptions{Compact: w.options.Compact, PageBytes: w.options.PageBytes})
 	return err
 }
 

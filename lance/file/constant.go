@@ -27,30 +27,31 @@ func openConstant(x *enc21pb.ConstantLayout, bufs *pageBuffers, rows uint64, l *
 	if p.levels, err = l.levels.parseLayers(x.GetLayers()); err != nil {
 		return nil, err
 	}
-	next, err := p.readLevels(x)
-	if err != nil {
-		return nil, err
+	// The number of buffers says what they are: the value, if it is not inline
+	// and not null, before both levels, if any are stored.
+	n := len(bufs.sizes)
+	if n > 3 || x.InlineValue != nil && n%2 == 1 {
+		return nil, corrupt("a constant page of %d buffers", n)
 	}
-	if err := p.readValue(x, next); err != nil {
+	if n >= 2 {
+		if err := p.readLevels(x, n-2); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.readValue(x, n%2 == 1); err != nil {
 		return nil, err
 	}
 	return p, p.check()
 }
 
-// readLevels reads the level buffers, in full, and returns the number of the
-// next buffer.
-func (p *constantPage) readLevels(x *enc21pb.ConstantLayout) (int, error) {
-	hasRep := p.leaf.levels.maxRep > 0
-	hasDef := len(p.levels.toScheme) > 1
-	if !hasRep && (!hasDef || len(p.bufs.sizes) < 2) {
-		return 0, nil
-	}
+// readLevels reads both level buffers, in full.
+func (p *constantPage) readLevels(x *enc21pb.ConstantLayout, first int) error {
 	var err error
-	if p.rep, err = p.levelBuffer(0, x.GetRepCompression(), x.GetNumRepValues()); err != nil {
-		return 0, err
+	if p.rep, err = p.levelBuffer(first, x.GetRepCompression(), x.GetNumRepValues()); err != nil {
+		return err
 	}
-	p.def, err = p.levelBuffer(1, x.GetDefCompression(), x.GetNumDefValues())
-	return 2, err
+	p.def, err = p.levelBuffer(first+1, x.GetDefCompression(), x.GetNumDefValues())
+	return err
 }
 
 func (p *constantPage) levelBuffer(i int, e *enc21pb.CompressiveEncoding, n uint64) ([]uint16, error) {
@@ -72,7 +73,7 @@ func (p *constantPage) levelBuffer(i int, e *enc21pb.CompressiveEncoding, n uint
 }
 
 // readValue finds the constant: inline, in a buffer of its own, or none.
-func (p *constantPage) readValue(x *enc21pb.ConstantLayout, next int) error {
+func (p *constantPage) readValue(x *enc21pb.ConstantLayout, buffer bool) error {
 	t := p.leaf.value
 	if x.InlineValue != nil {
 		p.value = x.GetInlineValue()
@@ -81,8 +82,8 @@ func (p *constantPage) readValue(x *enc21pb.ConstantLayout, next int) error {
 		}
 		return corrupt("constant of %d bytes, which does not fit the type of the column", len(p.value))
 	}
-	if next < len(p.bufs.sizes) {
-		return p.readScalar(next)
+	if buffer {
+		return p.readScalar(0)
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ type pageLevelsOut struct {
 //   - small values: mini-block;
 //   - anything else: full-zip.
 func (e *pageEncoder) encode(a *accum) (encodedPage, error) {
-	lv := e.levels(a)
+	lv := e.levels(a, e.zipsLists(a))
 	t := e.leaf.value
 	if a.n > 0 && t.kind == variableValues && e.leaf.outer && a.maxLen > miniMaxNested {
 		return e.asDictionary(a, lv)
@@ -82,6 +82,16 @@ func (e *pageEncoder) encode(a *accum) (encodedPage, error) {
 		return encodedPage{}, unsupported("more than %d empty or null lists in a row inside one list of bool", maxChunkLevels)
 	}
 	return e.zip(a, lv), nil
+}
+
+// zipsLists tells whether lists of fixed values become a full-zip page. Readers
+// exist that take the rows of such a page for its values, if a layer has nulls
+// in another page and none in this one.
+func (e *pageEncoder) zipsLists(a *accum) bool {
+	if e.leaf.levels.maxRep == 0 || e.leaf.value.kind != fixedValues {
+		return false
+	}
+	return !e.small(a) || a.longestRun() > a.levelRoom()
 }
 
 // asDictionary stores large values below a struct that may be null around a
@@ -123,8 +133,9 @@ func (e *pageEncoder) small(a *accum) bool {
 	return a.maxLen <= variable
 }
 
-// levels translates the levels of the scheme to those the page needs.
-func (e *pageEncoder) levels(a *accum) pageLevelsOut {
+// levels translates the levels of the scheme to those the page needs. With all,
+// every layer that may be null gets a level even without nulls.
+func (e *pageEncoder) levels(a *accum, all bool) pageLevelsOut {
 	s := e.leaf.levels
 	out := pageLevelsOut{maxRep: s.maxRep}
 	if s.maxRep > 0 {
@@ -139,14 +150,14 @@ func (e *pageEncoder) levels(a *accum) pageLevelsOut {
 		}
 	}
 	hasDef := values < len(a.def)
-	if e.leaf.outer {
+	if e.leaf.outer || all {
 		hasDef = true
 		if len(a.def) < a.entries {
 			a.def = extend(a.def, a.entries-len(a.def))
 			values = a.entries
 		}
 	}
-	toPage := out.setLayers(s, used, hasDef)
+	toPage := out.setLayers(s, used, hasDef, all)
 	if !hasDef {
 		return out
 	}
@@ -159,7 +170,7 @@ func (e *pageEncoder) levels(a *accum) pageLevelsOut {
 }
 
 // setLayers names the layers and returns the page level of each scheme level.
-func (out *pageLevelsOut) setLayers(s levelScheme, used []bool, hasDef bool) []uint16 {
+func (out *pageLevelsOut) setLayers(s levelScheme, used []bool, hasDef, all bool) []uint16 {
 	toPage := make([]uint16, s.maxDef+1)
 	var next uint16
 	level := func(d uint16) { next++; toPage[d] = next }
@@ -169,7 +180,7 @@ func (out *pageLevelsOut) setLayers(s levelScheme, used []bool, hasDef bool) []u
 		if !list {
 			// Readers exist that take the number of values for the number of
 			// structs around lists when not all pages have nulls in that layer.
-			if null || sawList && s.nullable[i] {
+			if null || (all || sawList) && s.nullable[i] {
 				level(s.base[i])
 				out.layers = append(out.layers, enc21pb.RepDefLayer_REPDEF_NULLABLE_ITEM)
 			} else {

@@ -338,7 +338,7 @@ func TestLevelsAreThoseOfTheSpecification(t *testing.T) {
 	acc := accum{leaf: leaves[0]}
 	acc.add(&s, 3, arr.(*array.List).ListValues().(*array.List).ListValues().(*array.List).ListValues())
 	enc := pageEncoder{leaf: leaves[0]}
-	lv := enc.levels(&acc)
+	lv := enc.levels(&acc, false)
 	// Empty inner 1, empty middle 2, empty outer 3.
 	if want := []uint16{0, 0, 1, 0, 0, 2, 3, 0}; !equalLevels(lv.def, want) {
 		t.Errorf("definition %v, want %v", lv.def, want)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
 var update = flag.Bool("update", false, "write the sample files of package file anew")
@@ -35,10 +36,12 @@ func TestWriteSamples(t *testing.T) {
 		}
 		for _, seed := range seeds {
 			_, s, batches := generate(seed, version)
-			writeSample(t, stock, dir, fmt.Sprintf("nested%d-%s", seed, version), version, s, batches[0].NewSlice(0, 60))
+			writeSample(t, stock, dir, fmt.Sprintf("nested%d-%s", seed, version), version, s, batches[0].NewSlice(0, min(60, batches[0].NumRows())))
 		}
 	}
-	s, rec := sampleColumns(600, "runs", "small", "negative", "constant", "constant_nulls", "constant_text", "category", "category_nulls",
+	s, rec := constantTexts()
+	writeSample(t, stock, dir, "constant-2.2", "2.2", s, rec)
+	s, rec = sampleColumns(600, "runs", "small", "negative", "constant", "constant_nulls", "constant_text", "category", "category_nulls",
 		"decimals", "prose_bytes", "wide_text", "lz4", "zstd", "zstd_numbers", "split", "vec16", "vec128", "vec128_nulls", "long", "huge")
 	writeSample(t, stock, dir, "fsst-2.1", "2.1", s, rec)
 }
@@ -61,9 +64,31 @@ func sampleColumns(rows int64, without ...string) (*arrow.Schema, arrow.RecordBa
 	return s, array.NewRecordBatch(s, cols, rows)
 }
 
+// constantTexts are lists, some null, of the same text: in 2.2 its page holds the
+// value before the levels.
+func constantTexts() (*arrow.Schema, arrow.RecordBatch) {
+	s := arrow.NewSchema([]arrow.Field{{Name: "texts", Type: arrow.ListOf(arrow.BinaryTypes.String), Nullable: true}}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, s)
+	list := b.Field(0).(*array.ListBuilder)
+	for i := range 100 {
+		if i%7 == 3 {
+			list.AppendNull()
+			continue
+		}
+		list.Append(true)
+		for range 1 + i%4 {
+			list.ValueBuilder().(*array.StringBuilder).Append("always the same text")
+		}
+	}
+	return s, b.NewRecordBatch()
+}
+
 func writeSample(t *testing.T, stock *Stock, to, name, version string, s *arrow.Schema, rec arrow.RecordBatch) {
 	t.Helper()
 	dir := t.TempDir()
+	if _, err := os.Stat(filepath.Join(to, name+".lance")); err == nil {
+		return // remove a sample to have it written anew
+	}
 	ipcFile := filepath.Join(to, name+".arrow")
 	writeIPC(t, ipcFile, s, rec)
 	if _, err := stock.Do(Command{Op: "write", Dir: dir, Table: "t", IPC: ipcFile, Version: version}); err != nil {

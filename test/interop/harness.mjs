@@ -7,7 +7,12 @@
 //   {"op":"write","dir":D,"table":T,"ipc":F,"version":"2.1"}   create a table
 //   {"op":"read","dir":D,"table":T,"ipc":F,"columns":[…],"at":V}
 //                                      all rows to F, of version V or the newest
+//   {"op":"add","dir":D,"table":T,"ipc":F}                     append rows
+//   {"op":"delete","dir":D,"table":T,"where":P}                delete rows
+//   {"op":"optimize","dir":D,"table":T}                        compact
 //   {"op":"take","dir":D,"table":T,"ipc":F,"offsets":[…]}      rows to F
+//   {"op":"timetake","dir":D,"table":T,"offsets":[…],"rounds":N}
+//                                      time takes of an equal share each
 //   {"op":"bench","dir":D,"table":T,"columns":[…],"rounds":N}  time reads
 //   {"op":"benchadd","dir":D,"ipc":F,"writers":N,"seconds":S}
 //                                      count adds of the rows of F to one table
@@ -52,6 +57,24 @@ async function read({ dir, table, ipc, columns, at }) {
   return save(await q.toArrow(), ipc);
 }
 
+async function add({ dir, table, ipc }) {
+  const t = await open(dir, table);
+  await t.add(arrow.tableFromIPC(readFileSync(ipc)));
+  return {};
+}
+
+async function remove({ dir, table, where }) {
+  const t = await open(dir, table);
+  await t.delete(where);
+  return {};
+}
+
+async function optimize({ dir, table }) {
+  const t = await open(dir, table);
+  await t.optimize({ cleanupOlderThan: new Date(0) });
+  return {};
+}
+
 async function take({ dir, table, ipc, offsets }) {
   const t = await open(dir, table);
   return save(await t.takeOffsets(offsets).toArrow(), ipc);
@@ -78,6 +101,17 @@ async function bench({ dir, table, columns, rounds }) {
     let q = t.query();
     if (columns) q = q.select(columns);
     await q.toArrow();
+  });
+}
+
+// Each round takes other rows of the same set.
+async function timetake({ dir, table, offsets, rounds }) {
+  const t = await open(dir, table);
+  const per = offsets.length / rounds;
+  let round = 0;
+  return timed(rounds, () => {
+    const some = offsets.slice(round * per, ++round * per);
+    return t.takeOffsets(some).toArrow();
   });
 }
 
@@ -110,7 +144,7 @@ async function benchadd({ dir, ipc, writers, seconds }) {
   return { rows };
 }
 
-const ops = { write, read, take, bench, benchadd, benchwrite };
+const ops = { write, read, add, delete: remove, optimize, take, timetake, bench, benchadd, benchwrite };
 
 for await (const line of createInterface({ input: process.stdin })) {
   let answer;

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -97,6 +98,10 @@ func columns(t testing.TB, s *arrow.Schema, batches []arrow.RecordBatch) []arrow
 		if len(parts) == 0 {
 			b := array.NewBuilder(memory.DefaultAllocator, s.Field(i).Type)
 			out[i] = b.NewArray()
+			continue
+		}
+		if len(parts) == 1 {
+			out[i] = parts[0] // JavaScript leaves out buffers that Concatenate reads
 			continue
 		}
 		var err error
@@ -245,9 +250,9 @@ func seeds() int {
 		return n
 	}
 	if testing.Short() {
-		return 4
+		return 8
 	}
-	return 12
+	return 200
 }
 
 // generate makes a random table. Tables with an array of booleans that is all
@@ -277,8 +282,14 @@ func generateOne(seed uint64, version string) (*filetest.Generator, *arrow.Schem
 	g := &filetest.Generator{R: rand.New(rand.NewPCG(seed, 7)), Mem: memory.DefaultAllocator, MaxDepth: int(seed % 4), LongValues: seed%3 == 0, Relaxed: true, ValidStructs: version == "2.0"}
 	s := g.Schema(5)
 	var batches []arrow.RecordBatch
+	// A scan of stock LanceDB has batches of 8192 rows, a page of Lake chunks of
+	// up to 4096 values: some tables are large enough to cross both.
+	rows := 500
+	if seed%5 == 3 {
+		rows = 4000
+	}
 	for range 1 + g.R.IntN(3) {
-		batches = append(batches, g.Batch(s, 1+g.R.IntN(4000)))
+		batches = append(batches, g.Batch(s, 1+g.R.IntN(rows)))
 	}
 	return g, s, batches
 }
@@ -286,22 +297,30 @@ func generateOne(seed uint64, version string) (*filetest.Generator, *arrow.Schem
 func TestStockReadsWhatLakeWrites(t *testing.T) {
 	stock := startStock(t)
 	for seed := range seeds() {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			dir := t.TempDir()
-			_, s, batches := generate(uint64(seed), "2.1")
-			o := file.WriterOptions{}
-			if seed%2 == 0 {
-				o.PageBytes = 64 << 10
+		for _, compact := range []bool{false, true} {
+			name := fmt.Sprint(seed)
+			if compact {
+				name = "compact/" + name
 			}
-			writeOwn(t, filepath.Join(dir, "t.lance"), s, o, batches...)
-			out := filepath.Join(dir, "out.arrow")
-			if _, err := stock.Do(Command{Op: "read", Dir: dir, Table: "t", IPC: out}); err != nil {
-				t.Fatalf("%v\nschema %v", err, s)
-			}
-			gotSchema, got := readIPC(t, out)
-			compare(t, gotSchema, got, s, columns(t, s, batches))
-		})
+			t.Run(name, func(t *testing.T) {
+				dir := t.TempDir()
+				_, s, batches := generate(uint64(seed), "2.1")
+				o := file.WriterOptions{Compact: compact}
+				if seed%2 == 0 {
+					o.PageBytes = 64 << 10
+				}
+				writeOwn(t, filepath.Join(dir, "t.lance"), s, o, batches...)
+				readsBack(t, stock, dir, s, columns(t, s, batches))
+			})
+		}
 	}
+}
+
+// cannotWrite tells the one refusal known of stock LanceDB: more null and empty
+// lists in a row than its mini-blocks take, around values that its full-zip
+// pages do not take.
+func cannotWrite(err error) bool {
+	return strings.Contains(err.Error(), "Mini-block cannot encode")
 }
 
 func TestLakeReadsWhatStockWrites(t *testing.T) {
@@ -314,6 +333,9 @@ func TestLakeReadsWhatStockWrites(t *testing.T) {
 				in := filepath.Join(dir, "in.arrow")
 				writeIPC(t, in, s, batches...)
 				if _, err := stock.Do(Command{Op: "write", Dir: dir, Table: "t", IPC: in, Version: version}); err != nil {
+					if cannotWrite(err) {
+						t.Skipf("skipped: stock LanceDB does not write this table: %v", err)
+					}
 					t.Fatalf("%v\nschema %v", err, s)
 				}
 				gotSchema, got := readOwn(t, filepath.Join(dir, "t.lance"))

@@ -93,6 +93,7 @@ type Command struct {
 	Version string   `json:"version,omitempty"`
 	Columns []string `json:"columns,omitempty"`
 	Offsets []uint64 `json:"offsets,omitempty"`
+	Where   string   `json:"where,omitempty"`
 	Rounds  int      `json:"rounds,omitempty"`
 	Writers int      `json:"writers,omitempty"`
 	Seconds int      `json:"seconds,omitempty"`
