@@ -301,3 +301,21 @@ func (m *machine) begin(tb testing.TB) (again func()) {
 		}
 	}
 }
+
+// TestATokenSurvivesTheServer repeats a commit after its server and its store
+// were started again, and after others changed what it wrote.
+func TestATokenSurvivesTheServer(t *testing.T) {
+	m := restarting(t)
+	s := openAt(t, m.proxy.Addr(), remote.Options{})
+	require.NoError(t, s.Commit(t.Context(), createA("t")))
+	require.NoError(t, s.Commit(t.Context(), metastore.Txn{Ops: []metastore.Op{metastore.Update("a", []byte("1"), []byte("2"))}}))
+	require.NoError(t, m.stop())
+	addr, _ := m.start()
+	m.proxy.Retarget(addr)
+	require.NoError(t, s.Commit(t.Context(), createA("t")), "it applied once, before")
+	found, err := s.Get(t.Context(), "a")
+	require.NoError(t, err)
+	require.Equal(t, "2", string(found.Value))
+	other := metastore.Txn{Token: "t", Ops: []metastore.Op{metastore.Create("b", nil)}}
+	require.ErrorIs(t, s.Commit(t.Context(), other), metastore.ErrInvalid, "the token stands for another transaction")
+}
