@@ -50,7 +50,8 @@ test-clients: build ## run stock clients (ADBC, LanceDB) against a real server
 	@cd test/blackbox && LAKE_BIN=$(CURDIR)/$(BIN)/lake $(GO) tool -modfile=../../tools/go.mod gotestsum --format testname -- -count=1 -timeout 10m ./...
 
 test-robustness: build ## kill real processes at every step and check the invariants
-	@LAKE_BIN=$(CURDIR)/$(BIN)/lake $(SUMMARY) -count=1 -timeout 40m -tags robustness ./worker
+	@tools/setup.sh postgres
+	@LAKE_BIN=$(CURDIR)/$(BIN)/lake $(SUMMARY) -count=1 -timeout 40m -tags robustness ./worker ./test/robustness/...
 
 fuzz: ## run every fuzz target below FUZZDIRS for FUZZTIME each
 	@tools/fuzz.sh $(FUZZTIME) $(FUZZDIRS)

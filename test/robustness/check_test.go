@@ -22,6 +22,14 @@ import (
 // metastore's member is killed for each audit; all members run afterwards.
 func (c *cluster) check(tables ...lake.TableName) {
 	c.t.Helper()
+	c.replayAll(tables)
+	c.audit(tables)
+	c.revive()
+}
+
+// replayAll audits the tables and replays operations.
+func (c *cluster) replayAll(tables []lake.TableName) {
+	c.t.Helper()
 	before := c.audit(tables)
 	c.revive()
 	for _, table := range tables {
@@ -31,8 +39,6 @@ func (c *cluster) check(tables ...lake.TableName) {
 			require.NoError(c.t, c.replay(e, v, there), "replay of operation %s on %s", id, table)
 		}
 	}
-	c.audit(tables)
-	c.revive()
 }
 
 // audit audits the tables.
@@ -124,7 +130,7 @@ func (w *watcher) run(ctx context.Context) error {
 				return fmt.Errorf("a reader of %s: %w", table, err)
 			}
 		}
-		sleep(ctx, time.Millisecond)
+		sleep(ctx, 5*time.Millisecond)
 	}
 	return nil
 }

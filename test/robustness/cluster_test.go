@@ -176,27 +176,39 @@ func (c *cluster) revive() {
 	c.leader()
 }
 
-// create makes a table, whoever leads, and forgets that it may have been made
-// by an attempt whose answer was lost.
+// create makes a table, whoever leads.
 func (c *cluster) create(name string) lake.TableName {
 	c.t.Helper()
 	table := lake.TableName{Namespace: "r", Name: name}
-	require.Eventually(c.t, func() bool {
+	require.NoError(c.t, c.patiently(func(ctx context.Context, p *process) error {
+		_, err := createTable(ctx, p, table)
+		if lake.Is(err, lake.AlreadyExists) {
+			return nil // by an attempt whose answer was lost
+		}
+		return err
+	}))
+	return table
+}
+
+// patiently makes a call to one member after the other until one succeeds or
+// refuses for good.
+func (c *cluster) patiently(call func(ctx context.Context, p *process) error) error {
+	var err error
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		for _, p := range c.running() {
-			_, err := createTable(c.t.Context(), p, table)
-			if err == nil || lake.Is(err, lake.AlreadyExists) {
-				return true
+			ctx, cancel := context.WithTimeout(c.t.Context(), attemptTimeout)
+			err = call(ctx, p)
+			cancel()
+			if err == nil || final(err) {
+				return err
 			}
 		}
-		return false
-	}, patience, 10*time.Millisecond, "creating %s", table)
-	return table
+	}
+	return err
 }
 
 // createTable asks a member once and returns the new incarnation.
 func createTable(ctx context.Context, p *process, table lake.TableName) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
-	defer cancel()
 	t, err := p.catalog.CreateTable(ctx, &lakepb.CreateTableRequest{
 		Name: wireName(table), Schema: flight.SerializeSchema(rowSchema, memory.DefaultAllocator),
 	})

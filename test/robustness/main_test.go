@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	// Most of the time is spent waiting for leases to run out, so more tests
 	// run beside each other than there are processors.
-	if err := flag.Set("test.parallel", "4"); err != nil {
+	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
 	}
 	code := m.Run()

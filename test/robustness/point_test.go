@@ -34,12 +34,6 @@ const (
 	dropped  point = "dropped"   // a table has its tombstone, its procedure was not started
 )
 
-// points are all of them.
-var points = []point{
-	received, dataWritten, dataStaged, manifestStaged, committed, finalNamed, published, answering,
-	renewing, renewed, tookOver, created, dropped,
-}
-
 // gate is the member's side: its wrappers say where they are, and wait there
 // when the point is armed. It is safe for concurrent use.
 type gate struct {

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakeplane/lake/api/lakepb"
+	"github.com/lakeplane/lake/internal/grpcerr"
 	"github.com/lakeplane/lake/lake"
 )
 
@@ -38,9 +39,15 @@ func loopsFromEnv() int {
 }
 
 const (
-	lanes = 4  // clusters that run beside each other
-	era   = 10 // loops that use the same tables
+	lanes = 6 // clusters that run beside each other
+	era   = 8 // loops that use the same tables
 )
+
+// points are where members are harmed.
+var points = []point{
+	received, dataWritten, dataStaged, manifestStaged, committed, finalNamed, published, answering,
+	renewing, renewed, tookOver, created, dropped,
+}
 
 // TestRandomCrashes lets writers append while members are killed, paused and
 // started at random, and audits everything after every loop.
@@ -94,14 +101,14 @@ func (l *lane) run(n int) {
 		l.loop()
 		l.tally.add("loops", 1)
 	}
-	l.count()
+	l.finish()
 }
 
 // newTables begins with one to three empty tables and members that meet other
 // faults of their stores than before.
 func (l *lane) newTables(loop int) {
 	l.t.Helper()
-	l.count()
+	l.finish()
 	for _, p := range l.running() {
 		p.kill()
 	}
@@ -135,6 +142,12 @@ func (l *lane) loop() {
 			}
 		})
 	}
+	churn := rand.New(rand.NewPCG(l.rng.Uint64(), 1))
+	writers.Go(func() {
+		if err := l.churn(ctx, churn); err != nil {
+			failed <- err
+		}
+	})
 	for range 1 + l.rng.IntN(3) {
 		l.wait(300)
 		l.harm()
@@ -148,7 +161,7 @@ func (l *lane) loop() {
 	for err := range failed {
 		require.NoError(l.t, err)
 	}
-	l.check(l.tables...)
+	l.replayAll(l.tables)
 }
 
 func (l *lane) wait(most int) { time.Sleep(time.Duration(l.rng.IntN(most)) * time.Millisecond) }
@@ -175,6 +188,39 @@ func (l *lane) write(ctx context.Context, rng *rand.Rand) error {
 		if err != nil {
 			return fmt.Errorf("append %s to %s, of %d rows: %w", o.command.Operation, o.command.Table, o.rows, err)
 		}
+	}
+	return nil
+}
+
+// churn makes tables, appends to them and drops them until ctx ends. What was
+// dropped must not be found again.
+func (l *lane) churn(ctx context.Context, rng *rand.Rand) error {
+	for ctx.Err() == nil {
+		table := l.create(fmt.Sprintf("churn-%d", rng.Uint64()))
+		o := newOperation(l.t, table, 1)
+		one, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		acked, err := l.append(one, o)
+		cancel()
+		l.ledger.forget(table)
+		if err != nil {
+			return fmt.Errorf("append to %s: %w", table, err)
+		}
+		inc, err := lake.ParseID(acked.GetIncarnation())
+		if err != nil {
+			return err
+		}
+		err = l.patiently(func(ctx context.Context, p *process) error { return dropTable(ctx, p, table, inc) })
+		if err != nil {
+			return fmt.Errorf("drop of %s: %w", table, err)
+		}
+		err = l.patiently(func(ctx context.Context, p *process) error {
+			_, err := p.catalog.GetTable(ctx, &lakepb.GetTableRequest{Name: wireName(table)})
+			return grpcerr.FromStatus(err)
+		})
+		if !lake.Is(err, lake.NotFound) {
+			return fmt.Errorf("%s was dropped and is found: %w", table, err)
+		}
+		l.tally.add("tables dropped", 1)
 	}
 	return nil
 }
@@ -282,7 +328,7 @@ func (l *lane) reachPoint(p *process) point {
 		return ""
 	}
 	at := points[l.rng.IntN(len(points))]
-	p.arm(at, 1+l.rng.IntN(6))
+	p.arm(at, 1+l.rng.IntN(3))
 	if p.awaitFor(500*time.Millisecond, func(r *reported) bool { return r.waiting[at] }) == nil {
 		return at
 	}
@@ -308,8 +354,11 @@ func (l *lane) pauseFor(p *process, at point) {
 	}
 }
 
-// count adds up what the clients of the loop's tables know.
-func (l *lane) count() {
+// finish audits the tables of an era once more, after the last replays, and adds
+// up what the clients know of them.
+func (l *lane) finish() {
+	l.t.Helper()
+	l.audit(l.tables)
 	for _, table := range l.tables {
 		for _, e := range l.ledger.of(table) {
 			if e.fate == acked {

@@ -122,7 +122,7 @@ func TestReplayIsPublished(t *testing.T) {
 			leader.release(committed)
 			require.True(t, lake.Is((<-got).err, lake.Undetermined))
 			for range 3 {
-				_, err := leader.put(c.patiently(), o)
+				_, err := leader.put(c.deadline(), o)
 				require.True(t, lake.Is(err, lake.Undetermined), "acknowledged, and not to be opened by its number: %v", err)
 			}
 			c.audit([]lake.TableName{table})
@@ -155,12 +155,12 @@ func TestReplayAfterRecreate(t *testing.T) {
 
 			// The leader dies when the table has its tombstone and nobody knows.
 			c.dropAndDie(table)
-			_, err := c.append(c.patiently(), o)
+			_, err := c.append(c.deadline(), o)
 			require.True(t, final(err), "there is no table: %v", err)
 			c.create("t")
 			require.NotEqual(t, old.Incarnation, c.snapshot(c.leader(), table).Incarnation)
 			for _, replay := range []*operation{o, lost} {
-				_, err := c.append(c.patiently(), replay)
+				_, err := c.append(c.deadline(), replay)
 				require.True(t, lake.Is(err, lake.Precondition), "%v", err)
 			}
 			c.ledger.forget(table)
@@ -170,7 +170,7 @@ func TestReplayAfterRecreate(t *testing.T) {
 	}
 }
 
-func (c *cluster) patiently() context.Context {
+func (c *cluster) deadline() context.Context {
 	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
 	c.t.Cleanup(cancel)
 	return ctx
@@ -184,12 +184,12 @@ func (c *cluster) dropAndDie(table lake.TableName) {
 	inc := c.snapshot(leader, table).Incarnation
 	leader.arm(dropped, 1)
 	failed := make(chan error, 1)
-	go func() { failed <- dropTable(c.patiently(), leader, table, inc) }()
+	go func() { failed <- dropTable(c.deadline(), leader, table, inc) }()
 	leader.await(c.t, "has dropped the table", func(r *reported) bool { return r.waiting[dropped] })
 	leader.kill()
 	require.True(c.t, mayHaveApplied(<-failed), "the client cannot know")
 	c.revive()
-	require.NoError(c.t, dropTable(c.patiently(), c.leader(), table, inc), "a repeated drop of an incarnation answers the same")
+	require.NoError(c.t, dropTable(c.deadline(), c.leader(), table, inc), "a repeated drop of an incarnation answers the same")
 }
 
 func dropTable(ctx context.Context, p *process, table lake.TableName, inc lake.Incarnation) error {
