@@ -109,6 +109,7 @@ func TestClusterOnPostgres(t *testing.T) {
 	t.Run("a dropped table's objects go", d.testDrop)
 	t.Run("a replica that is told to stop ends its calls", d.testReplicaStops)
 	t.Run("the leader dies", d.testLeaderDies)
+	t.Run("the leader hangs", d.testLeaderHangs)
 	t.Run("the leader is told to stop", d.testLeaderStops)
 }
 
@@ -277,7 +278,7 @@ func (s *pausingStream) SendMsg(m any) error {
 
 // appendAndStop stops a process by SIGTERM while it receives an append through
 // a replica, and returns how the append ended and the process's exit status.
-func (d *deployment) appendAndStop(t *testing.T, replica, stop *server, name lake.TableName, n int64, opts ...sdk.Option) (sdk.AppendResult, error, int) {
+func (d *deployment) appendAndStop(t *testing.T, replica, stop *server, name lake.TableName, n int64, opts ...sdk.Option) (result sdk.AppendResult, status int, err error) {
 	t.Helper()
 	p := &pausing{reached: make(chan struct{}), resume: make(chan struct{})}
 	c := d.user(t, replica.address, append(opts, p.option())...)
@@ -295,14 +296,14 @@ func (d *deployment) appendAndStop(t *testing.T, replica, stop *server, name lak
 	require.Eventually(t, func() bool { return strings.Contains(stop.log.String(), `"msg":"stopping"`) }, 10*time.Second, 5*time.Millisecond)
 	close(p.resume)
 	out := <-ended
-	return out.result, out.err, stop.wait(t, 30*time.Second)
+	return out.result, stop.wait(t, 30*time.Second), out.err
 }
 
 func (d *deployment) testReplicaStops(t *testing.T) {
 	name := lake.TableName{Namespace: "shared", Name: "drain"}
 	_, err := d.clients[1].CreateTable(t.Context(), name, numbers)
 	require.NoError(t, err)
-	res, err, code := d.appendAndStop(t, d.queries[0], d.queries[0], name, 7, sdk.WithRetryWindow(0))
+	res, code, err := d.appendAndStop(t, d.queries[0], d.queries[0], name, 7, sdk.WithRetryWindow(0))
 	require.NoError(t, err, "the append that was under way is acknowledged")
 	require.Zero(t, code)
 	require.Equal(t, []int64{7}, valuesOf(t, atLeast(t.Context(), name, res.Version), d.clients[1], name))
@@ -316,7 +317,7 @@ func (d *deployment) testLeaderStops(t *testing.T) {
 	require.NoError(t, err)
 	leader, _ := leaderOf(t, d.metas...)
 	began := time.Now()
-	res, err, code := d.appendAndStop(t, d.queries[1], leader, name, 7)
+	res, code, err := d.appendAndStop(t, d.queries[1], leader, name, 7)
 	require.NoError(t, err)
 	require.Zero(t, code)
 	require.Less(t, time.Since(began), leaseTTL+clockSkew+10*time.Second, "a leader that stops resigns")
@@ -417,6 +418,33 @@ func (d *deployment) testLeaderDies(t *testing.T) {
 	back := d.again(t, leader).awaitReady(t)
 	require.Zero(t, back.gauge(t, "lake_metasrv_write_ready"))
 	d.metas = []*server{followers[0], back}
+}
+
+// testLeaderHangs stops the leader in its tracks for longer than its lease, and
+// lets it go on: its connections stay open meanwhile and answer nothing.
+func (d *deployment) testLeaderHangs(t *testing.T) {
+	name := lake.TableName{Namespace: "shared", Name: "hang"}
+	_, err := d.clients[0].CreateTable(t.Context(), name, numbers)
+	require.NoError(t, err)
+	leader, followers := leaderOf(t, d.metas...)
+	require.NoError(t, leader.cmd.Process.Signal(syscall.SIGSTOP))
+	began := time.Now()
+	var version lake.Version
+	for i := range int64(8) {
+		res, err := d.clients[i%2].Append(t.Context(), name, batchOf(i))
+		require.NoError(t, err, "append %d, after %s", i, time.Since(began))
+		version = max(version, res.Version)
+	}
+	// A silent connection is given up after 15 s (keepalive), however soon
+	// another member leads.
+	require.Less(t, time.Since(began), leaseTTL+clockSkew+25*time.Second)
+	t.Logf("8 appends beside a leader that hangs took %s", time.Since(began).Round(time.Millisecond))
+	require.NoError(t, leader.cmd.Process.Signal(syscall.SIGCONT))
+	require.Eventually(t, func() bool { return leader.gauge(t, "lake_metasrv_write_ready") == 0 }, waitLong, tick, "it learns that another leads")
+	require.EqualValues(t, 1, followers[0].gauge(t, "lake_metasrv_write_ready"))
+	for _, c := range d.clients {
+		require.Equal(t, []int64{0, 1, 2, 3, 4, 5, 6, 7}, valuesOf(t, atLeast(t.Context(), name, version), c, name))
+	}
 }
 
 // again starts a process that has ended, at its address.
