@@ -16,6 +16,8 @@ const (
 	// plainGain is what any encoding must save, in 100ths, for a page to give up
 	// the plain form, which needs no decoding at all.
 	plainGain = 5
+	// leastGain is the same in bytes: an encoding has a description of its own.
+	leastGain = 512
 	// deflateVariable is the size of variable values compressed together. Taking
 	// one row inflates that much.
 	deflateVariable = 32 << 10
@@ -46,13 +48,17 @@ func choose(a *accum) choice {
 	if a.n == 0 || a.itemNull || a.leaf.value.items > 0 {
 		return plain
 	}
+	best := plain
 	switch a.leaf.value.kind {
 	case fixedValues:
-		return plain.better(chooseFixed(a, plain.size), plainGain)
+		best = chooseFixed(a, plain.size)
 	case variableValues:
-		return plain.better(chooseVariable(a, plain.size), plainGain)
+		best = chooseVariable(a, plain.size)
 	}
-	return plain
+	if best.size+leastGain > plain.size {
+		return plain
+	}
+	return plain.better(best, plainGain)
 }
 
 func chooseFixed(a *accum, size int) choice {

@@ -35,9 +35,10 @@ func (s scheme) deflate(dst, b []byte) []byte {
 
 var zstdWriter = sync.OnceValue(func() *zstd.Encoder {
 	// Buffers are a few tens of kilobytes: a small window saves memory, and the
-	// size and the checksum that frames may have are of no use.
+	// checksum that frames may have is of no use. Entropy coding of literals is
+	// what makes identifiers of hexadecimal digits small.
 	w, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(128<<10),
-		zstd.WithEncoderConcurrency(runtime.GOMAXPROCS(0)), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false))
+		zstd.WithEncoderConcurrency(runtime.GOMAXPROCS(0)), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false), zstd.WithAllLitEntropyCompression(true))
 	if err != nil {
 		panic(err) // only wrong options fail
 	}
