@@ -146,7 +146,9 @@ func (c *Catalog) Replay(ctx context.Context, table Table, op Operation) (record
 	record, err = c.Operation(ctx, op.Tenant, table.Name, op.ID)
 	switch {
 	case lake.Is(err, lake.NotFound):
-		return OperationRecord{}, false, nil
+		// The read may have taken long enough for the record to be forgotten
+		// before it. An id that is young enough even now had none.
+		return OperationRecord{}, false, c.checkAge(op.ID)
 	case err != nil:
 		return OperationRecord{}, false, err
 	case record.Incarnation != table.Snapshot.Incarnation:

@@ -9,11 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/temporal"
 
 	"github.com/lakeplane/lake/lake"
 )
@@ -67,32 +65,11 @@ func (c *Client) Start(ctx context.Context, kind, id string) error {
 	if err != nil {
 		return err
 	}
-	in, err := ParseDropTableID(ref.ID)
-	if err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(ctx, StartTimeout)
 	defer cancel()
-	options := dropTableOptions(in)
-	_, err = c.temporal.SignalWithStartWorkflow(ctx, options.ID, RecheckSignal, nil, options, DropTableWorkflow, in)
+	options, workflow, in := launch(ref)
+	_, err = c.temporal.SignalWithStartWorkflow(ctx, options.ID, RecheckSignal, nil, options, workflow, in)
 	return unavailable("start "+ref.String(), err)
-}
-
-func dropTableOptions(in DropTableInput) client.StartWorkflowOptions {
-	return client.StartWorkflowOptions{
-		ID:                       in.Ref().String(),
-		TaskQueue:                TaskQueue,
-		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		StaticSummary:            "Drop table " + in.Table().String(),
-		StaticDetails: fmt.Sprintf("Deletes the objects and records of incarnation `%s` of table `%s`, which left the catalog when it was dropped.",
-			in.Incarnation, in.Table()),
-		TypedSearchAttributes: temporal.NewSearchAttributes(
-			AttributeProcedure.ValueSet(string(DropTableKind)),
-			AttributeNamespace.ValueSet(in.Namespace),
-			AttributeTable.ValueSet(in.Name),
-		),
-	}
 }
 
 // UIURL implements [Starter].

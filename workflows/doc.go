@@ -6,6 +6,9 @@
 //
 //	procedure        workflow id                                 started by
 //	DropTable        drop-table/<ns>/<name>/<incarnation>        a drop, or the sweep
+//	TableMaintenance table-maintenance/<ns>/<name>/<incarnation> a request, the planner, or the sweep
+//	OperationGC      operation-gc/deployment                     the planner, or the sweep
+//	ProcedurePlan    <schedule>-<time>                           schedules "operation-gc", "table-maintenance"
 //	ProcedureSweep   procedure-sweep-<time>                      schedule "procedure-sweep"
 //
 // A workflow only drives. The truth is in the metastore: an intent (for a drop,

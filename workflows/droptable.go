@@ -3,7 +3,6 @@
 package workflows
 
 import (
-	"strings"
 	"time"
 
 	"github.com/lakeplane/lake/lake"
@@ -34,22 +33,8 @@ func DropTableRef(table lake.TableName, inc lake.Incarnation) Ref {
 
 // ParseDropTableID reads the id that [DropTableRef] wrote.
 func ParseDropTableID(id string) (DropTableInput, error) {
-	refuse := func(why error) (DropTableInput, error) {
-		return DropTableInput{}, lake.Errorf(lake.Invalid, "drop-table id %q: want namespace/name/incarnation: %w", id, why)
-	}
-	parts := strings.Split(id, "/")
-	if len(parts) != 3 {
-		return refuse(lake.Errorf(lake.Invalid, "%d parts", len(parts)))
-	}
-	table := lake.TableName{Namespace: parts[0], Name: parts[1]}
-	if err := table.Validate(); err != nil {
-		return refuse(err)
-	}
-	inc, err := lake.ParseID(parts[2])
-	if err != nil {
-		return refuse(err)
-	}
-	return DropTableInput{Namespace: table.Namespace, Name: table.Name, Incarnation: inc}, nil
+	table, inc, err := parseIncarnationID(DropTableKind, id)
+	return DropTableInput{Namespace: table.Namespace, Name: table.Name, Incarnation: inc}, err
 }
 
 // DropTableResult is how a drop ended.

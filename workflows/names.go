@@ -16,8 +16,11 @@ const TaskQueue = "lake"
 // Workflow types. They are registered under these names and no others, and
 // never change: a running history refers to them.
 const (
-	DropTableWorkflow      = "DropTable"
-	ProcedureSweepWorkflow = "ProcedureSweep"
+	DropTableWorkflow        = "DropTable"
+	ProcedureSweepWorkflow   = "ProcedureSweep"
+	ProcedurePlanWorkflow    = "ProcedurePlan"
+	OperationGCWorkflow      = "OperationGC"
+	TableMaintenanceWorkflow = "TableMaintenance"
 )
 
 // Queries and signals that every procedure answers.
@@ -48,9 +51,18 @@ type Kind string
 // The kinds.
 const (
 	DropTableKind Kind = "drop-table"
-	// ProcedureSweepKind has no records and is started by its schedule only.
+	// OperationGCKind forgets operations that are too old to be repeated.
+	OperationGCKind Kind = "operation-gc"
+	// TableMaintenanceKind compacts a table.
+	TableMaintenanceKind Kind = "table-maintenance"
+	// ProcedureSweepKind and ProcedurePlanKind have no records and are started
+	// by their schedules only.
 	ProcedureSweepKind Kind = "procedure-sweep"
+	ProcedurePlanKind  Kind = "procedure-plan"
 )
+
+// Kinds are the kinds of procedures that have records and can be started.
+var Kinds = []Kind{DropTableKind, OperationGCKind, TableMaintenanceKind}
 
 // Ref addresses one procedure. Its text, "kind/id", is both the operation id
 // handed to callers and the Temporal workflow id; "procedure/" before it makes
@@ -68,11 +80,39 @@ func (r Ref) String() string { return string(r.Kind) + "/" + r.ID }
 // ParseRef reads what [Ref.String] wrote. Unknown kinds are lake.Invalid.
 func ParseRef(s string) (Ref, error) {
 	kind, id, _ := strings.Cut(s, "/")
-	if Kind(kind) != DropTableKind {
-		return Ref{}, lake.Errorf(lake.Invalid, "procedure %q: want kind/id with the kind %s", s, DropTableKind)
+	var err error
+	switch Kind(kind) {
+	case DropTableKind:
+		_, err = ParseDropTableID(id)
+	case TableMaintenanceKind:
+		_, err = ParseTableMaintenanceID(id)
+	case OperationGCKind:
+		err = checkOperationGCID(id)
+	default:
+		err = lake.Errorf(lake.Invalid, "procedure %q: want kind/id with a kind of %v", s, Kinds)
 	}
-	if _, err := ParseDropTableID(id); err != nil {
+	if err != nil {
 		return Ref{}, err
 	}
-	return Ref{Kind: DropTableKind, ID: id}, nil
+	return Ref{Kind: Kind(kind), ID: id}, nil
+}
+
+// parseIncarnationID reads the id of what works on one incarnation of a table.
+func parseIncarnationID(kind Kind, id string) (lake.TableName, lake.Incarnation, error) {
+	refuse := func(why error) (lake.TableName, lake.Incarnation, error) {
+		return lake.TableName{}, lake.Incarnation{}, lake.Errorf(lake.Invalid, "%s id %q: want namespace/name/incarnation: %w", kind, id, why)
+	}
+	parts := strings.Split(id, "/")
+	if len(parts) != 3 {
+		return refuse(lake.Errorf(lake.Invalid, "%d parts", len(parts)))
+	}
+	table := lake.TableName{Namespace: parts[0], Name: parts[1]}
+	if err := table.Validate(); err != nil {
+		return refuse(err)
+	}
+	inc, err := lake.ParseID(parts[2])
+	if err != nil {
+		return refuse(err)
+	}
+	return table, inc, nil
 }

@@ -25,11 +25,32 @@ func TestRefsRoundTrip(t *testing.T) {
 	require.Equal(t, ref, in.Step().Ref())
 }
 
+func TestRefsOfEveryKindCanBeStarted(t *testing.T) {
+	refs := map[string]Ref{
+		TableMaintenanceWorkflow: TableMaintenanceRef(lake.TableName{Namespace: "ns", Name: "t"}, lake.NewID()),
+		OperationGCWorkflow:      OperationGCRef(),
+		DropTableWorkflow:        DropTableRef(lake.TableName{Namespace: "ns", Name: "t"}, lake.NewID()),
+	}
+	require.Len(t, refs, len(Kinds))
+	for workflow, ref := range refs {
+		parsed, err := ParseRef(ref.String())
+		require.NoError(t, err)
+		require.Equal(t, ref, parsed)
+		options, got, in := launch(parsed)
+		require.Equal(t, workflow, got)
+		require.Equal(t, ref.String(), options.ID)
+		require.Equal(t, ref, in.(interface{ Ref() Ref }).Ref())
+	}
+	_, _, in := launch(OperationGCDryRunRef())
+	require.True(t, in.(OperationGCInput).DryRun)
+}
+
 func TestBadRefsAreRefused(t *testing.T) {
 	inc := lake.NewID().String()
 	for _, s := range []string{
 		"", "drop-table", "drop-table/", "drop-table/ns/t", "drop-table/ns/t/" + inc + "/x", "drop-table/ns//" + inc,
 		"drop-table/ns/../" + inc, "drop-table/ns/t/not-an-id", "other/ns/t/" + inc, "procedure-sweep/x",
+		"operation-gc/", "operation-gc/x", "table-maintenance/ns/t", "table-maintenance/deployment",
 	} {
 		_, err := ParseRef(s)
 		require.Truef(t, lake.Is(err, lake.Invalid), "%q: %v", s, err)
@@ -46,7 +67,7 @@ func TestUIURL(t *testing.T) {
 func TestArgumentsStaySmall(t *testing.T) {
 	name := strings.Repeat("n", lake.MaxNameBytes)
 	in := DropTableInput{Namespace: name, Name: name, Incarnation: lake.NewID(), Carry: Carry{LastError: strings.Repeat("e", 600)}}
-	for _, v := range []any{in, in.Step()} {
+	for _, v := range []any{in, in.Step(), TableMaintenanceInput(in), OperationGCInput{Carry: in.Carry}} {
 		b, err := json.Marshal(v)
 		require.NoError(t, err)
 		require.Less(t, len(b), 4096)

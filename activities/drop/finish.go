@@ -4,6 +4,7 @@ package drop
 
 import (
 	"context"
+	"time"
 
 	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/lake"
@@ -26,6 +27,13 @@ func (a *Activities) Finish(ctx context.Context, in workflows.DropStep) (workflo
 			out.Wait = &settled
 			return h.Release(ctx, nil)
 		}
+		if until, err := a.maintained(ctx, h); err != nil || until != nil {
+			if err != nil {
+				return err
+			}
+			out.Wait = until
+			return h.Release(ctx, nil)
+		}
 		empty, err := a.empty(ctx, h)
 		if err != nil {
 			return err
@@ -42,6 +50,23 @@ func (a *Activities) Finish(ctx context.Context, in workflows.DropStep) (workflo
 			p.State, p.Phase, p.Cursor, p.LastError = catalog.ProcedureCompleted, string(workflows.PhaseDone), "", ""
 		}, ops...)
 	})
+}
+
+// maintained returns until when a maintenance of the table may still be writing
+// under its location, nil when none can: its attempt stops by itself as soon as
+// it sees that the table is gone, and at its deadline at the latest.
+func (a *Activities) maintained(ctx context.Context, h *held) (*time.Time, error) {
+	table := h.tombstone.Table
+	p, err := a.catalog.Procedure(ctx, catalog.MaintenanceKind, catalog.MaintenanceID(table.Name, table.Snapshot.Incarnation))
+	switch {
+	case lake.Is(err, lake.NotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case p.State.Terminal() || !a.opts.Now().Before(p.Deadline):
+		return nil, nil
+	}
+	return &p.Deadline, nil
 }
 
 // empty reports whether no object and no version record is left.

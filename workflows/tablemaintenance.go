@@ -1,0 +1,109 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package workflows
+
+import (
+	"time"
+
+	"github.com/lakeplane/lake/lake"
+)
+
+// TableMaintenanceInput starts the maintenance of one incarnation. It is only
+// an address: the procedure's record holds what must happen.
+type TableMaintenanceInput struct {
+	Namespace   string           `json:"namespace"`
+	Name        string           `json:"name"`
+	Incarnation lake.Incarnation `json:"incarnation"`
+	// Carry is set when the workflow continues in a fresh history.
+	Carry Carry `json:"carry,omitzero"`
+}
+
+// Table is the table's name.
+func (in TableMaintenanceInput) Table() lake.TableName {
+	return lake.TableName{Namespace: in.Namespace, Name: in.Name}
+}
+
+// Ref is the procedure's address.
+func (in TableMaintenanceInput) Ref() Ref {
+	return TableMaintenanceRef(in.Table(), in.Incarnation)
+}
+
+// Step is the argument for the input's table.
+func (in TableMaintenanceInput) Step() MaintenanceStep {
+	return MaintenanceStep{Namespace: in.Namespace, Name: in.Name, Incarnation: in.Incarnation}
+}
+
+// TableMaintenanceRef addresses the maintenance of one incarnation of a table.
+func TableMaintenanceRef(table lake.TableName, inc lake.Incarnation) Ref {
+	return Ref{Kind: TableMaintenanceKind, ID: table.Path() + "/" + inc.String()}
+}
+
+// ParseTableMaintenanceID reads the id that [TableMaintenanceRef] wrote.
+func ParseTableMaintenanceID(id string) (TableMaintenanceInput, error) {
+	table, inc, err := parseIncarnationID(TableMaintenanceKind, id)
+	return TableMaintenanceInput{Namespace: table.Namespace, Name: table.Name, Incarnation: inc}, err
+}
+
+// Phases of a maintenance.
+const (
+	// PhaseCompacting: small pieces of data are being joined.
+	PhaseCompacting Phase = "compacting"
+	// PhasePublishing: a version is committed and gets its final name.
+	PhasePublishing Phase = "publishing"
+)
+
+// Counters of a maintenance.
+const (
+	// CountVersions are the versions made.
+	CountVersions = "versions_committed"
+	// CountPartsBefore and CountPartsAfter are the pieces of data that were
+	// joined, and what they were joined to.
+	CountPartsBefore = "parts_joined"
+	CountPartsAfter  = "parts_written"
+	// CountStagedAgain is how often an append was faster and the version was
+	// staged again on it.
+	CountStagedAgain = "staged_again"
+)
+
+// Activity names of a maintenance.
+const (
+	// MaintenanceCompact compacts once, commits and publishes.
+	MaintenanceCompact = "TableMaintenance.Compact"
+	// MaintenancePlan looks over the tables and starts what is worth while.
+	MaintenancePlan = "TableMaintenance.Plan"
+)
+
+// MaintenanceStep is the argument of the activity of a maintenance.
+type MaintenanceStep struct {
+	Namespace   string           `json:"namespace"`
+	Name        string           `json:"name"`
+	Incarnation lake.Incarnation `json:"incarnation"`
+}
+
+// Table is the table's name.
+func (s MaintenanceStep) Table() lake.TableName {
+	return lake.TableName{Namespace: s.Namespace, Name: s.Name}
+}
+
+// Ref is the procedure's address.
+func (s MaintenanceStep) Ref() Ref { return TableMaintenanceRef(s.Table(), s.Incarnation) }
+
+// MaintenanceProgress is the result of the activity of a maintenance.
+type MaintenanceProgress struct {
+	// Over: nothing is left that is worth while, or the table is gone.
+	Over bool `json:"over,omitempty"`
+	// Gone: the table was dropped.
+	Gone bool `json:"gone,omitempty"`
+	// Wait: every place for a compaction is taken; ask again then.
+	Wait     *time.Time `json:"wait,omitempty"`
+	Counters Counters   `json:"counters,omitempty"`
+	// Joined is how many pieces of data this activity joined.
+	Joined int64 `json:"joined,omitempty"`
+}
+
+// TableMaintenanceResult is how a maintenance ended.
+type TableMaintenanceResult struct {
+	// Gone: the table was dropped meanwhile.
+	Gone     bool     `json:"gone,omitempty"`
+	Counters Counters `json:"counters,omitempty"`
+}

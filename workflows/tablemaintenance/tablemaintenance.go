@@ -1,0 +1,91 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+// Package tablemaintenance is the procedure that joins what many small appends
+// left behind in a table.
+//
+//	id       table-maintenance/<namespace>/<name>/<incarnation>
+//	intent   the record procedure/table-maintenance/<namespace>/<name>/<incarnation>, while it is open
+//	queries  status         signals  pause, resume, recheck
+//
+// Cancelling the workflow stops the copy under way; nothing refers to what it
+// wrote. The record stays open and the next sweep starts it again. A table that
+// is dropped meanwhile ends it; when the drop is undone, the planner looks at
+// the table as at any other.
+package tablemaintenance
+
+import (
+	"errors"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/lakeplane/lake/workflows"
+	"github.com/lakeplane/lake/workflows/control"
+)
+
+// options bounds one activity: one compaction of a few gigabytes and its
+// commit. It reports every few seconds, so a dead worker is noticed soon, and
+// its lease goes on only while it does.
+var options = workflow.ActivityOptions{
+	StartToCloseTimeout: time.Hour,
+	HeartbeatTimeout:    30 * time.Second,
+	WaitForCancellation: true, // no copy is under way any more when the workflow ends
+	RetryPolicy: &temporal.RetryPolicy{
+		InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 30 * time.Second, MaximumAttempts: 6,
+	},
+	Summary: "join small pieces of data and commit the next version",
+}
+
+// TableMaintenance is the workflow.
+func TableMaintenance(ctx workflow.Context, in workflows.TableMaintenanceInput) (workflows.TableMaintenanceResult, error) {
+	panel, err := control.Open(ctx, in.Ref(), in.Carry)
+	if err != nil {
+		return workflows.TableMaintenanceResult{}, err
+	}
+	m := &maintenance{panel: panel, step: in.Step()}
+	err = m.run(ctx)
+	if errors.Is(err, control.ErrHistoryFull) {
+		in.Carry = panel.Carry()
+		return m.result, workflow.NewContinueAsNewError(ctx, workflows.TableMaintenanceWorkflow, in)
+	}
+	return m.result, err
+}
+
+type maintenance struct {
+	panel  *control.Panel
+	step   workflows.MaintenanceStep
+	result workflows.TableMaintenanceResult
+}
+
+const note = "joining what small appends left behind; appends and reads go on"
+
+// run compacts until nothing is left that is worth while. Each step commits a
+// version of its own, so what it joined is of use at once.
+func (m *maintenance) run(ctx workflow.Context) error {
+	if err := m.panel.Enter(ctx, workflows.PhaseCompacting, note); err != nil {
+		return err
+	}
+	for {
+		began := workflow.Now(ctx)
+		done, err := control.Step[workflows.MaintenanceProgress](ctx, m.panel, options, workflows.MaintenanceCompact, m.step)
+		if err != nil {
+			return err
+		}
+		m.panel.Progress(ctx, began, done.Counters)
+		if done.Counters != nil {
+			m.result.Counters = done.Counters
+		}
+		switch {
+		case done.Gone:
+			m.result.Gone = true
+			return m.panel.Enter(ctx, workflows.PhaseDone, "the table was dropped; it is left to its drop")
+		case done.Over:
+			return m.panel.Enter(ctx, workflows.PhaseDone, "nothing is left that is worth joining")
+		case done.Wait != nil:
+			if err := m.panel.SleepUntil(ctx, *done.Wait, "every place for a compaction is taken"); err != nil {
+				return err
+			}
+		}
+	}
+}
