@@ -164,7 +164,7 @@ func (r *fileRun) send(ctx context.Context, p part, pending *sdk.PendingAppend, 
 	}
 	result, err := pending.WithOperation(c.Operation).WithIncarnation(r.book.Job().Incarnation).Resume(ctx)
 	if err != nil {
-		return r.failed(err, doubt != nil)
+		return r.failed(err, doubt)
 	}
 	r.rows, r.bytes, r.appends = r.rows+pending.Rows(), r.bytes+pending.Bytes(), r.appends+1
 	if err := r.book.Acknowledged(result.Version); err != nil {
@@ -175,11 +175,15 @@ func (r *fileRun) send(ctx context.Context, p part, pending *sdk.PendingAppend, 
 }
 
 // failed keeps what is known of the outcome. The refusal of an append that was
-// in doubt before tells nothing: it may have been applied then.
-func (r *fileRun) failed(err error, doubtful bool) error {
+// in doubt before tells nothing: it may have been applied then, such as more
+// than seven days ago, which the server does not remember.
+func (r *fileRun) failed(err error, doubt *journal.Chunk) error {
 	var pending *sdk.PendingAppend
-	if doubtful || errors.As(err, &pending) {
+	switch {
+	case errors.As(err, &pending):
 		return err
+	case doubt != nil:
+		return lake.Errorf(lake.KindOf(err), "%w; rows %d to %d were sent before as operation %s and may be in the table", err, doubt.First+1, doubt.First+doubt.Rows, doubt.Operation)
 	}
 	if e := r.book.Refused(); e != nil {
 		return errors.Join(err, e)

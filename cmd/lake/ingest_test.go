@@ -153,6 +153,20 @@ func TestInterruptedIngestSendsTheAppendInDoubtAgain(t *testing.T) {
 	require.Equal(t, a[1], a[2], "the same operation and the same payload")
 }
 
+func TestRefusalOfTheAppendInDoubtLeavesItInDoubt(t *testing.T) {
+	g := newIngester(t)
+	file := countFile(t, "a.csv", 0, 25_000, "x")
+	g.server.Plan(sdktest.None, sdktest.Silence)
+	g.interrupt(2, file)
+	g.server.Plan(sdktest.Forget)
+	said := g.fails("rows 10001 to 20000 were sent before as operation "+g.server.Attempts()[1].Operation.String()+" and may be in the table", file, "--resume")
+	require.Contains(t, said, "to go on where it stopped")
+	g.must(file, "--resume")
+	g.requireNumbers(25_000)
+	a := g.server.Attempts()
+	require.Equal(t, a[1], a[3])
+}
+
 func TestPartsOfABatchAreTakenUpToo(t *testing.T) {
 	text := strings.Repeat("x", 7<<20)
 	for name, plan := range map[string][]sdktest.Fault{
