@@ -21,6 +21,7 @@ import (
 
 	"github.com/lakeplane/lake/internal/devtemporal"
 	"github.com/lakeplane/lake/internal/pgtest"
+	"github.com/lakeplane/lake/internal/pkitest"
 	"github.com/lakeplane/lake/sdk"
 )
 
@@ -46,7 +47,7 @@ type cluster struct {
 	// every are arguments of all processes.
 	every []string
 	// pki, tokens and their files are there in a secured deployment.
-	pki *pki
+	pki *pkitest.Authority
 }
 
 func newCluster(t *testing.T) *cluster {
@@ -249,7 +250,7 @@ const (
 // secure makes certificates, principals, tokens and ticket keys.
 func (c *cluster) secure(t *testing.T) {
 	t.Helper()
-	c.pki = newPKI(t)
+	c.pki = pkitest.New(t)
 	writeFile(t, c.file("principals.yaml"), fmt.Sprintf(`principals:
   - {name: ann, role: user, namespaces: ["*"], token: %s}
   - {name: query, role: query_service, namespaces: ["*"], token: %s}
@@ -267,7 +268,7 @@ func (c *cluster) file(name string) string { return filepath.Join(c.dir, name) }
 // serverArgs are those of a secured listener.
 func (c *cluster) serverArgs(t *testing.T, name string) []string {
 	t.Helper()
-	cert, key := c.pki.leaf(t, name)
+	cert, key := c.pki.Leaf(t, name)
 	return []string{
 		"--listen", "127.0.0.1:0", "--auth-principals-file", c.file("principals.yaml"),
 		"--tls-cert-file", cert, "--tls-key-file", key,
@@ -278,9 +279,9 @@ func (c *cluster) serverArgs(t *testing.T, name string) []string {
 // which have the given prefix in its settings.
 func (c *cluster) callerArgs(t *testing.T, prefix, name, token string) []string {
 	t.Helper()
-	cert, key := c.pki.leaf(t, name)
+	cert, key := c.pki.Leaf(t, name)
 	return []string{
-		"--" + prefix + "-auth-token-file", c.file(token + ".token"), "--" + prefix + "-ca-file", c.pki.ca(),
+		"--" + prefix + "-auth-token-file", c.file(token + ".token"), "--" + prefix + "-ca-file", c.pki.CA(),
 		"--" + prefix + "-tls-cert-file", cert, "--" + prefix + "-tls-key-file", key,
 	}
 }
@@ -289,7 +290,7 @@ func (c *cluster) callerArgs(t *testing.T, prefix, name, token string) []string 
 func (c *cluster) user(t *testing.T, address string, opts ...sdk.Option) *sdk.Client {
 	t.Helper()
 	if c.pki != nil {
-		opts = append(opts, sdk.WithTLS(c.pki.client(t, "")), sdk.WithToken(annToken))
+		opts = append(opts, sdk.WithTLS(c.pki.Client(t, "")), sdk.WithToken(annToken))
 	}
 	client, err := sdk.Connect(t.Context(), address, opts...)
 	require.NoError(t, err)

@@ -43,9 +43,9 @@ func TestKubernetesManifests(t *testing.T) {
 	for _, dir := range []string{etc, secrets} {
 		require.NoError(t, os.Mkdir(dir, 0o700))
 	}
-	cert, key := c.pki.leaf(t, "pod")
+	cert, key := c.pki.Leaf(t, "pod")
 	for name, from := range map[string]string{
-		"ca.pem": c.pki.ca(), "cert.pem": cert, "key.pem": key, "principals.yaml": c.file("principals.yaml"),
+		"ca.pem": c.pki.CA(), "cert.pem": cert, "key.pem": key, "principals.yaml": c.file("principals.yaml"),
 		"keys.json": c.file("keys.json"), "query.token": c.file("query.token"), "peer.token": c.file("peer.token"),
 	} {
 		writeFile(t, filepath.Join(secrets, name), readFile(t, from))

@@ -50,7 +50,7 @@ func deploy(t *testing.T) *deployment {
 	for _, name := range []string{"meta-1", "meta-2"} {
 		// A member shows its server's certificate to the others too.
 		args := slices.Concat(store, d.serverArgs(t, name), d.temporalArgs(),
-			[]string{"--tls-client-ca-file", d.pki.ca(), "--peer-auth-token-file", d.file("peer.token"), "--peer-ca-file", d.pki.ca()})
+			[]string{"--tls-client-ca-file", d.pki.CA(), "--peer-auth-token-file", d.file("peer.token"), "--peer-ca-file", d.pki.CA()})
 		d.metas = append(d.metas, d.start(t, "meta", args...))
 	}
 	both := d.metas[0].address + "," + d.metas[1].address
@@ -137,7 +137,7 @@ func (d *deployment) sqlClient(t *testing.T, address string) *flightsql.Client {
 // dial connects with a certificate and a token, either of which may be empty.
 func (d *deployment) dial(t *testing.T, address, certificate, token string) *grpc.ClientConn {
 	t.Helper()
-	opts := []grpc.DialOption{grpc.WithTransportCredentials(credentials.NewTLS(d.pki.client(t, certificate)))}
+	opts := []grpc.DialOption{grpc.WithTransportCredentials(credentials.NewTLS(d.pki.Client(t, certificate)))}
 	if token != "" {
 		opts = append(opts, grpc.WithPerRPCCredentials(bearer(token)))
 	}

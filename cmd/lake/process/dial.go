@@ -79,6 +79,7 @@ func callerOptions(c config.Caller, plaintext bool, addresses ...string) ([]grpc
 		// A server that vanished is noticed, and another one asked.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}),
 		grpc.WithUserAgent("lake"),
+		grpc.WithNoProxy(), // a proxy for the web is no way to a neighbour
 	}
 	if c.Token != "" {
 		token, err := secure.OpenSecret(c.Token)

@@ -3,16 +3,8 @@
 package secure_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
-	"math/big"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakeplane/lake/cmd/lake/secure"
+	"github.com/lakeplane/lake/internal/pkitest"
 	"github.com/lakeplane/lake/lake"
 )
 
@@ -31,24 +24,11 @@ func put(t *testing.T, path string, data []byte, mode os.FileMode) {
 	require.NoError(t, os.Rename(path+".new", path))
 }
 
-// selfSigned writes a certificate for 127.0.0.1 that is its own authority.
-func selfSigned(t *testing.T, dir, name string) (pair secure.KeyPair) {
+// pair makes a certificate of an authority.
+func pair(t *testing.T, a *pkitest.Authority, name string) secure.KeyPair {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	require.NoError(t, err)
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	require.NoError(t, err)
-	pair = secure.KeyPair{CertFile: filepath.Join(dir, "cert.pem"), KeyFile: filepath.Join(dir, "key.pem")}
-	put(t, pair.CertFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o644)
-	put(t, pair.KeyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), 0o600)
-	return pair
+	cert, key := a.Leaf(t, name)
+	return secure.KeyPair{CertFile: cert, KeyFile: key}
 }
 
 func TestSecretIsReadAgainWhenItChanges(t *testing.T) {
@@ -96,9 +76,9 @@ func TestSecretRefusesWhatIsNone(t *testing.T) {
 	require.ErrorContains(t, err, "no such file")
 }
 
-// handshake connects a client to a server, and returns the name of the server's
-// certificate.
-func handshake(t *testing.T, server, client *tls.Config) (string, error) {
+// handshake connects a client to a server, and returns the serial number of the
+// server's certificate.
+func handshake(t *testing.T, server, client *tls.Config) (serial int64, err error) {
 	t.Helper()
 	lis, err := tls.Listen("tcp", "127.0.0.1:0", server)
 	require.NoError(t, err)
@@ -114,32 +94,30 @@ func handshake(t *testing.T, server, client *tls.Config) (string, error) {
 	}()
 	conn, err := tls.Dial("tcp", lis.Addr().String(), client)
 	if err != nil {
-		return "", errors.Join(err, <-served)
+		return 0, errors.Join(err, <-served)
 	}
 	defer conn.Close()
-	return conn.ConnectionState().PeerCertificates[0].Subject.CommonName, <-served
+	return conn.ConnectionState().PeerCertificates[0].SerialNumber.Int64(), <-served
 }
 
 func TestCertificateIsReadAgainWhenItChanges(t *testing.T) {
-	dir := t.TempDir()
-	pair := selfSigned(t, dir, "first")
-	server, err := secure.ServerTLS(pair, "")
+	a := pkitest.New(t)
+	server, err := secure.ServerTLS(pair(t, a, "server"), "")
 	require.NoError(t, err)
-	anybody := &tls.Config{InsecureSkipVerify: true}
-	name, err := handshake(t, server, anybody)
+	first, err := handshake(t, server, a.Client(t, ""))
 	require.NoError(t, err)
-	require.Equal(t, "first", name)
-	selfSigned(t, dir, "second")
+	a.Leaf(t, "server")
 	require.Eventually(t, func() bool {
-		name, err := handshake(t, server, anybody)
-		return err == nil && name == "second"
+		serial, err := handshake(t, server, a.Client(t, ""))
+		return err == nil && serial > first
 	}, 5*time.Second, 50*time.Millisecond)
 }
 
 func TestBothSidesAreVerified(t *testing.T) {
-	pair, other := selfSigned(t, t.TempDir(), "one"), selfSigned(t, t.TempDir(), "other")
-	server, err := secure.ServerTLS(pair, pair.CertFile)
+	ours, theirs := pkitest.New(t), pkitest.New(t)
+	server, err := secure.ServerTLS(pair(t, ours, "server"), ours.CA())
 	require.NoError(t, err)
+	show, other := pair(t, ours, "client"), pair(t, theirs, "client")
 	for _, c := range []struct {
 		name       string
 		ca         string
@@ -147,12 +125,13 @@ func TestBothSidesAreVerified(t *testing.T) {
 		show       secure.KeyPair
 		ok         bool
 	}{
-		{"right", pair.CertFile, "", pair, true},
-		{"another authority", other.CertFile, "", pair, false},
-		{"the system's authorities", "", "", pair, false},
-		{"another name", pair.CertFile, "meta.example", pair, false},
-		{"no certificate", pair.CertFile, "", secure.KeyPair{}, false},
-		{"another's certificate", pair.CertFile, "", other, false},
+		{"right", ours.CA(), "", show, true},
+		{"a name of the certificate's", ours.CA(), "localhost", show, true},
+		{"another name", ours.CA(), "meta.example", show, false},
+		{"another authority", theirs.CA(), "", show, false},
+		{"the system's authorities", "", "", show, false},
+		{"no certificate", ours.CA(), "", secure.KeyPair{}, false},
+		{"another authority's certificate", ours.CA(), "", other, false},
 	} {
 		client, err := secure.ClientTLS(c.ca, c.serverName, c.show)
 		require.NoError(t, err)
@@ -162,13 +141,12 @@ func TestBothSidesAreVerified(t *testing.T) {
 }
 
 func TestWrongFilesAreNamed(t *testing.T) {
-	dir := t.TempDir()
-	pair := selfSigned(t, dir, "one")
-	other := selfSigned(t, t.TempDir(), "other")
-	_, err := secure.ServerTLS(secure.KeyPair{CertFile: pair.CertFile, KeyFile: other.KeyFile}, "")
+	a := pkitest.New(t)
+	one, other := pair(t, a, "one"), pair(t, a, "other")
+	_, err := secure.ServerTLS(secure.KeyPair{CertFile: one.CertFile, KeyFile: other.KeyFile}, "")
 	require.ErrorContains(t, err, other.KeyFile)
-	_, err = secure.ServerTLS(pair, pair.KeyFile)
+	_, err = secure.ServerTLS(one, one.KeyFile)
 	require.ErrorContains(t, err, "holds no PEM certificate")
-	_, err = secure.ClientTLS("", "", secure.KeyPair{CertFile: pair.CertFile, KeyFile: filepath.Join(dir, "none")})
-	require.ErrorContains(t, err, "none: no such file")
+	_, err = secure.ClientTLS("", "", secure.KeyPair{CertFile: one.CertFile, KeyFile: one.KeyFile + ".none"})
+	require.ErrorContains(t, err, ".none: no such file")
 }
