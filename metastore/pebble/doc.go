@@ -11,9 +11,15 @@
 //
 // The keys of a transaction map to stripes, each with a lock. A commit holds
 // the locks of its stripes, taken in ascending order, exclusively where it
-// writes and shared where it only guards, while it checks its expectations and puts its batch into the log's queue and the memtable. It
-// lets go of them before it waits for the sync, so that commits to one hot key
-// share a sync just as commits to different keys do.
+// writes and shared where it only guards, while it checks its expectations and
+// puts its batch into the log's queue and the memtable. It lets go of them
+// before it waits for the sync, so that commits to one hot key share a sync just
+// as commits to different keys do.
+//
+// What a commit looks up is mostly not there: its token, and the keys it
+// creates. Filters answer that, which are filled in the background when the
+// store opens, and each stripe knows the record it guarded or updated last. They
+// take 8 MiB at most and are never the last word: what they do not rule out is read.
 //
 // # Reads
 //

@@ -21,10 +21,10 @@ type filter struct {
 }
 
 const (
-	// tokenFilterBits are for the tokens of one window: 2 MiB.
-	tokenFilterBits = 1 << 24
-	// keyFilterBits are for the keys of the database: 4 MiB.
-	keyFilterBits = 1 << 25
+	// tokenFilterBits are for the tokens of one window: 1 MiB.
+	tokenFilterBits = 1 << 23
+	// keyFilterBits are for the keys of the database: 2 MiB.
+	keyFilterBits = 1 << 24
 
 	filterProbes = 4
 )

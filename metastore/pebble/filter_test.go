@@ -64,8 +64,9 @@ func TestKeysOfBeforeAreKnown(t *testing.T) {
 		}
 	}
 	check()
-	require.Eventually(t, func() bool { return s.keys.ready.Load() }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return s.keys.ready.Load() && s.tokens.filled.Load() }, 20*time.Second, time.Millisecond)
 	check()
+	require.NoError(t, s.Commit(t.Context(), metastore.Txn{Token: "last", Ops: []metastore.Op{metastore.Create("last", nil)}}))
 	require.False(t, s.keys.mayHold("never"))
 	require.NoError(t, s.Commit(t.Context(), metastore.Txn{Ops: []metastore.Op{metastore.Create("never", nil)}}))
 	require.True(t, s.keys.mayHold("never"))

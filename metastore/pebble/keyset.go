@@ -19,7 +19,7 @@ type keyset struct {
 
 // maxKeysetKeys bounds the reading of a large database, whose filter would be
 // wrong too often to pay.
-const maxKeysetKeys = 8 << 20
+const maxKeysetKeys = 4 << 20
 
 // mayHold reports false when there is no record under the key. The caller holds
 // the key's stripe.

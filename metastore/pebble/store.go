@@ -76,8 +76,8 @@ func open(dir string, opts Options) (*Store, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	s.keys.filter = newFilter(keyFilterBits)
-	snapshot := db.NewSnapshot()
-	s.done.Go(func() { s.fillKeys(ctx, snapshot) })
+	snapshot, tokens := db.NewSnapshot(), s.tokens.state.Load()
+	s.done.Go(func() { s.fillFilters(ctx, snapshot, tokens) })
 	s.done.Go(func() { s.tend(ctx) })
 	return s, nil
 }

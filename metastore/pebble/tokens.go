@@ -24,6 +24,9 @@ type tokens struct {
 	state   atomic.Pointer[generation]
 	window  time.Duration
 	started time.Time // when the generation began; only tend touches it
+	// filled says that the filters have the tokens of the process before;
+	// until then every token may be there.
+	filled atomic.Bool
 }
 
 // generation is the present one, with filters of its tokens and of those of the
@@ -41,15 +44,13 @@ func (t *tokens) load(db *driver.DB, window time.Duration) error {
 		return err
 	}
 	if state == nil {
-		t.state.Store(&generation{now: newFilter(tokenFilterBits)})
+		t.state.Store(&generation{0, newFilter(tokenFilterBits), newFilter(tokenFilterBits)})
 		return t.turn(db, 1)
 	}
 	if len(state) != 16 {
 		return lake.Errorf(lake.Corrupt, "metastore: token state of %d bytes, want 16", len(state))
 	}
-	if err := t.restore(db, binary.BigEndian.Uint64(state)); err != nil {
-		return err
-	}
+	t.state.Store(&generation{binary.BigEndian.Uint64(state), newFilter(tokenFilterBits), newFilter(tokenFilterBits)})
 	t.started = time.UnixMilli(int64(binary.BigEndian.Uint64(state[8:])))
 	if now := time.Now(); t.started.After(now) {
 		t.started = now // the clock moved back: keep tokens longer, never shorter
@@ -57,34 +58,38 @@ func (t *tokens) load(db *driver.DB, window time.Duration) error {
 	return nil
 }
 
-// restore fills the filters of a generation from the database.
-func (t *tokens) restore(db *driver.DB, number uint64) (err error) {
-	g := &generation{number: number, now: newFilter(tokenFilterBits), before: newFilter(tokenFilterBits)}
-	iter, err := db.NewIter(&driver.IterOptions{LowerBound: tokenKey(nil, number-1, ""), UpperBound: tokenKey(nil, number+1, "")})
+// fill adds the tokens of a snapshot to the filters of g, which was the state
+// when the snapshot was taken. It stops without effect when ctx ends.
+func (t *tokens) fill(ctx context.Context, snapshot *driver.Snapshot, g *generation) error {
+	iter, err := snapshot.NewIterWithContext(ctx, &driver.IterOptions{
+		LowerBound: tokenKey(nil, g.number-1, ""), UpperBound: tokenKey(nil, g.number+1, ""),
+	})
 	if err != nil {
 		return driverError("read tokens", err)
 	}
-	defer func() { err = errors.Join(err, driverError("read tokens", iter.Close())) }()
-	for valid := iter.First(); valid; valid = iter.Next() {
-		of, token := splitTokenKey(iter.Key())
-		if of == number {
+	for n, valid := 1, iter.First(); valid && (n%1024 != 0 || ctx.Err() == nil); n, valid = n+1, iter.Next() {
+		if of, token := splitTokenKey(iter.Key()); of == g.number {
 			g.now.add(token)
 		} else {
 			g.before.add(token)
 		}
 	}
-	t.state.Store(g)
-	return driverError("read tokens", iter.Error())
+	err = iter.Error()
+	if closeErr := iter.Close(); err == nil {
+		err = closeErr
+	}
+	t.filled.Store(err == nil && ctx.Err() == nil)
+	return driverError("read tokens", err)
 }
 
 // lookup returns the digest filed under a token, or nil.
 func (t *tokens) lookup(db *driver.DB, token string) (found []byte, err error) {
-	g := t.state.Load()
+	g, all := t.state.Load(), !t.filled.Load()
 	var buf [128]byte
-	if g.now.has(token) {
+	if all || g.now.has(token) {
 		found, err = readFrom(db, tokenKey(buf[:0], g.number, token))
 	}
-	if found == nil && err == nil && g.before.has(token) {
+	if found == nil && err == nil && (all || g.before.has(token)) {
 		found, err = readFrom(db, tokenKey(buf[:0], g.number-1, token))
 	}
 	return found, err
@@ -123,11 +128,12 @@ func (t *tokens) turn(db *driver.DB, number uint64) (err error) {
 	return nil
 }
 
-// fillKeys fills the set of keys from a snapshot, which it releases.
-func (s *Store) fillKeys(ctx context.Context, snapshot *driver.Snapshot) {
-	err := errors.Join(s.keys.fill(ctx, snapshot), snapshot.Close())
+// fillFilters fills the filters from a snapshot, which it releases. g is the
+// generation of tokens then.
+func (s *Store) fillFilters(ctx context.Context, snapshot *driver.Snapshot, g *generation) {
+	err := errors.Join(s.tokens.fill(ctx, snapshot, g), s.keys.fill(ctx, snapshot), snapshot.Close())
 	if err != nil {
-		s.opts.Logger.Warn("metastore: commits look for every key they create", "error", err)
+		s.opts.Logger.Warn("metastore: commits look for every key and token", "error", err)
 	}
 }
 

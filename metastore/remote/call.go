@@ -55,17 +55,23 @@ func present(value []byte) []byte {
 	return value
 }
 
+// maxKeysBytes bounds the keys of one GetAll, so that the request fits.
+const maxKeysBytes = 4 << 20
+
 // GetAll implements [metastore.Snapshotter]. It is refused with
 // metastore.ErrInvalid when the records are too large for one answer together,
 // which is about 7 MiB, and with lake.Unsupported when the server's store lacks
 // the ability.
 func (s *Store) GetAll(ctx context.Context, keys []string) (map[string]metastore.Record, error) {
-	asked := make(map[string]bool, len(keys))
+	asked, size := make(map[string]bool, len(keys)), 0
 	for _, key := range keys {
 		if err := metastore.CheckKey(key); err != nil {
 			return nil, err
 		}
 		asked[key] = true
+		if size += len(key); size > maxKeysBytes {
+			return nil, fmt.Errorf("%w: keys of more than %d bytes: ask for fewer", metastore.ErrTooLarge, maxKeysBytes)
+		}
 	}
 	if err := s.enter(ctx); err != nil {
 		return nil, err
