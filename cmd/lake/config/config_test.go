@@ -272,6 +272,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 		"postgres://u@db/lake?password=hunter2&x=1":                  "postgres://u@db/lake?password=xxxxx&x=1",
 		"postgres://u@db/lake?x=1&sslpassword=hunter2":               "postgres://u@db/lake?x=1&sslpassword=xxxxx",
 		"postgres://u@db/lake?sslmode=require":                       "postgres://u@db/lake?sslmode=require",
+		"postgres://u@db/lake?passfile=/etc/lake/pgpass":             "postgres://u@db/lake?passfile=/etc/lake/pgpass",
 		"pebble:///var/lib/lake":                                     "pebble:///var/lib/lake",
 		"postgres://:hunter2@db/lake":                                "postgres://:xxxxx@db/lake",
 		"postgres://u:hun:ter2@db/lake":                              "postgres://u:xxxxx@db/lake",

@@ -77,7 +77,7 @@ func (v urlValue) set(texts []string) error {
 // package net/url, so the secrets are found by hand.
 var (
 	userPassword  = regexp.MustCompile(`^([^:/?#]+://[^:/?#@]*):[^/?#]*@`)
-	queryPassword = regexp.MustCompile(`([?&](?:password|sslpassword|passfile)=)[^&#]*`)
+	queryPassword = regexp.MustCompile(`([?&](?:password|sslpassword)=)[^&#]*`)
 )
 
 // Redact returns a URL without its passwords.

@@ -149,4 +149,7 @@ func TestWrongFilesAreNamed(t *testing.T) {
 	require.ErrorContains(t, err, "holds no PEM certificate")
 	_, err = secure.ClientTLS("", "", secure.KeyPair{CertFile: one.CertFile, KeyFile: one.KeyFile + ".none"})
 	require.ErrorContains(t, err, ".none: no such file")
+	require.NoError(t, os.Chmod(one.KeyFile, 0o644))
+	_, err = secure.ServerTLS(one, "")
+	require.ErrorContains(t, err, one.KeyFile+": mode 0644 lets others read it")
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/lakeplane/lake/lake"
 )
 
-// KeyPair is a certificate with its private key, as PEM files.
+// KeyPair is a certificate with its private key, as PEM files. The key's must be
+// private (internal/secretfile).
 type KeyPair struct{ CertFile, KeyFile string }
 
 func (p KeyPair) open() (*watched[*tls.Certificate], error) {
@@ -18,7 +19,7 @@ func (p KeyPair) open() (*watched[*tls.Certificate], error) {
 		if err != nil {
 			return nil, err
 		}
-		key, err := read(p.KeyFile, false)
+		key, err := read(p.KeyFile, true)
 		if err != nil {
 			return nil, err
 		}
