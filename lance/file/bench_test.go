@@ -161,6 +161,11 @@ func BenchmarkScan(b *testing.B) {
 	}
 }
 
+// apart is a source whose reads are hardly ever joined.
+type apart struct{ Source }
+
+func (apart) JoinGap() uint64 { return 4 << 10 }
+
 func BenchmarkTake(b *testing.B) {
 	mapped, plain, _ := benchFile(b)
 	r := rand.New(rand.NewPCG(3, 4))
@@ -168,7 +173,7 @@ func BenchmarkTake(b *testing.B) {
 	for i := range rows {
 		rows[i] = r.Uint64N(uint64(benchRows()))
 	}
-	for name, src := range map[string]Source{"mapped": mapped, "pread": plain} {
+	for name, src := range map[string]Source{"mapped": mapped, "pread": plain, "pread apart": apart{plain}} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			start := cpuSeconds()

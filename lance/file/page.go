@@ -111,8 +111,8 @@ func (b *pageBuffers) owned(i int, off, n uint64) ([]byte, *memory.Buffer, error
 }
 
 const (
-	// aheadGap is how far apart ranges may lie to be read in one piece: reading
-	// that much takes about as long as asking once more.
+	// aheadGap is how far apart ranges may lie to be read in one piece, unless
+	// the source is a [Joining].
 	aheadGap = 64 << 10
 	// aheadReads is the number of reads of one page at once.
 	aheadReads = 8
@@ -127,7 +127,7 @@ func (b *pageBuffers) readAhead(mem memory.Allocator, i int, ranges []rows) erro
 		if r.to <= r.from {
 			continue
 		}
-		if k := len(parts); k > 0 && r.from <= parts[k-1].to+aheadGap {
+		if k := len(parts); k > 0 && r.from <= parts[k-1].to+b.c.in.gap {
 			parts[k-1].to = max(parts[k-1].to, r.to)
 			continue
 		}

@@ -25,6 +25,15 @@ type Mapped interface {
 	Bytes() []byte
 }
 
+// Joining is a [Source] that says how reads of it are joined.
+type Joining interface {
+	Source
+	// JoinGap is how many bytes apart two ranges may lie to be read in one piece:
+	// what the source reads in the time of one more request. Default: 64 KiB,
+	// which suits stores behind a network; a local file wants much less.
+	JoinGap() uint64
+}
+
 // Bytes returns a mapped source over b.
 func Bytes(b []byte) Mapped { return byteSource{bytes.NewReader(b), b} }
 
@@ -41,6 +50,7 @@ type input struct {
 	src  Source
 	size uint64
 	mem  []byte // the whole object when the source is mapped
+	gap  uint64 // see Joining
 }
 
 func newInput(src Source) (*input, error) {
@@ -48,7 +58,10 @@ func newInput(src Source) (*input, error) {
 	if size < 0 {
 		return nil, invalid("the source has size %d", size)
 	}
-	in := &input{src: src, size: uint64(size)}
+	in := &input{src: src, size: uint64(size), gap: aheadGap}
+	if j, ok := src.(Joining); ok {
+		in.gap = j.JoinGap()
+	}
 	if m, ok := src.(Mapped); ok {
 		in.mem = m.Bytes()
 		if uint64(len(in.mem)) != in.size {

@@ -4,14 +4,17 @@ package interop
 
 import (
 	"context"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/lakeplane/lake/lance"
 	"github.com/lakeplane/lake/lance/file"
 	"github.com/lakeplane/lake/lance/file/filetest"
 	"github.com/lakeplane/lake/lance/schema"
@@ -44,6 +47,70 @@ func BenchmarkAgainstStock(b *testing.B) {
 	}{{"scan", nil}, {"scan two columns", []string{"a", "x"}}} {
 		b.Run(c.name, func(b *testing.B) { benchRead(b, stock, dir, c.columns) })
 	}
+	b.Run("take 1000 rows", func(b *testing.B) { benchTake(b, stock, dir, uint64(rows)) })
+}
+
+// benchTake takes 1,000 random rows of all columns, others each time, from an
+// open table. Stock LanceDB takes them from Lake's file and from its own; the
+// times are wall clock.
+func benchTake(b *testing.B, stock *Stock, dir string, rows uint64) {
+	const per = 1000
+	r := rand.New(rand.NewPCG(8, 8))
+	var own, theirs, theirOwn float64
+	d := openFolder(b, filepath.Join(dir, "own.lance"))
+	for b.Loop() {
+		numbers := make([]uint64, 2*per)
+		for i := range numbers {
+			numbers[i] = r.Uint64N(rows)
+		}
+		takeOwn(b, d, numbers[:per]) // the first take opens the file
+		start := time.Now()
+		takeOwn(b, d, numbers[per:])
+		own += float64(time.Since(start).Microseconds()) / 1e3
+		theirs += stockTake(b, stock, Command{Dir: dir, Table: "own", Offsets: numbers})
+		theirOwn += stockTake(b, stock, Command{Dir: dir, Table: "bench", Offsets: numbers})
+	}
+	n := float64(b.N)
+	b.ReportMetric(own/n, "lake-ms")
+	b.ReportMetric(theirs/n, "stock-ms")
+	b.ReportMetric(theirOwn/n, "stock-own-file-ms")
+}
+
+func openFolder(b *testing.B, dir string) *lance.Dataset {
+	b.Helper()
+	m, err := lance.ReadManifest(b.Context(), Folder(dir), 1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	d, err := lance.Open(b.Context(), Folder(dir), m, lance.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = d.Close() })
+	return d
+}
+
+func takeOwn(b *testing.B, d *lance.Dataset, rows []uint64) {
+	b.Helper()
+	rec, err := d.Take(b.Context(), rows, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, c := range rec.Columns() {
+		touch(c.Data())
+	}
+	rec.Release()
+}
+
+// stockTake times the second half of some takes, on a warm table.
+func stockTake(b *testing.B, stock *Stock, c Command) float64 {
+	b.Helper()
+	c.Op, c.Rounds = "timetake", 2
+	a, err := stock.Do(c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return a.Rounds[1].Wall
 }
 
 func cpuMillis() float64 {

@@ -3,6 +3,7 @@
 package interop
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/lance"
@@ -20,7 +22,7 @@ type Folder string
 
 func (f Folder) path(name string) string { return filepath.Join(string(f), filepath.FromSlash(name)) }
 
-// Open opens a file.
+// Open maps a file.
 func (f Folder) Open(_ context.Context, name string) (lance.Object, error) {
 	file, err := os.Open(f.path(name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -29,19 +31,26 @@ func (f Folder) Open(_ context.Context, name string) (lance.Object, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer file.Close()
 	st, err := file.Stat()
 	if err != nil {
-		return nil, errors.Join(err, file.Close())
+		return nil, err
 	}
-	return openFile{file, st.Size()}, nil
+	mem, err := syscall.Mmap(int(file.Fd()), 0, int(st.Size()), syscall.PROT_READ, syscall.MAP_SHARED)
+	if err != nil {
+		return nil, err
+	}
+	return mappedFile{bytes.NewReader(mem), mem}, nil
 }
 
-type openFile struct {
-	*os.File
-	size int64
+// mappedFile is a [lance.Object] in memory, as those of a local store are.
+type mappedFile struct {
+	*bytes.Reader
+	mem []byte
 }
 
-func (o openFile) Size() int64 { return o.size }
+func (m mappedFile) Bytes() []byte { return m.mem }
+func (m mappedFile) Close() error  { return syscall.Munmap(m.mem) }
 
 // Create creates a file under its final name.
 func (f Folder) Create(_ context.Context, name string) (lance.ObjectWriter, error) {
