@@ -24,6 +24,9 @@ type metrics struct {
 	oldest  prometheus.Gauge
 	started prometheus.Counter
 	orphans prometheus.Gauge
+	removed prometheus.Counter
+	joined  prometheus.Counter
+	planned *prometheus.CounterVec
 }
 
 func newMetrics(r prometheus.Registerer) (*metrics, error) {
@@ -45,8 +48,17 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 		orphans: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "lake_procedure_orphans", Help: "Open workflows without an intent, at the last sweep by this worker.",
 		}),
+		removed: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "lake_operation_gc_removed_total", Help: "Records of append operations that were forgotten.",
+		}),
+		joined: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "lake_maintenance_joined_total", Help: "Pieces of data that compactions joined.",
+		}),
+		planned: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "lake_procedure_planned_total", Help: "What planners did, by planner: looked at things, recorded intents, or failed.",
+		}, []string{"activity", "what"}),
 	}
-	for _, c := range []prometheus.Collector{m.seconds, m.intents, m.oldest, m.started, m.orphans} {
+	for _, c := range []prometheus.Collector{m.seconds, m.intents, m.oldest, m.started, m.orphans, m.removed, m.joined, m.planned} {
 		if err := r.Register(c); err != nil {
 			return nil, err
 		}
@@ -68,11 +80,28 @@ type measured struct {
 func (a *measured) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
 	began := time.Now()
 	result, err := a.Next.ExecuteActivity(ctx, in)
-	a.metrics.seconds.WithLabelValues(activity.GetInfo(ctx).ActivityType.Name, outcome(err)).Observe(time.Since(began).Seconds())
-	if page, ok := result.(workflows.SweepResult); ok && err == nil {
-		a.metrics.swept(page)
+	name := activity.GetInfo(ctx).ActivityType.Name
+	a.metrics.seconds.WithLabelValues(name, outcome(err)).Observe(time.Since(began).Seconds())
+	if err == nil {
+		a.metrics.done(name, result)
 	}
 	return result, err
+}
+
+// done counts what a step did.
+func (m *metrics) done(activity string, result any) {
+	switch r := result.(type) {
+	case workflows.SweepResult:
+		m.swept(r)
+	case workflows.OperationGCProgress:
+		m.removed.Add(float64(r.Removed))
+	case workflows.MaintenanceProgress:
+		m.joined.Add(float64(r.Joined))
+	case workflows.PlanResult:
+		m.planned.WithLabelValues(activity, "looked").Add(float64(r.Looked))
+		m.planned.WithLabelValues(activity, "intended").Add(float64(r.Intended))
+		m.planned.WithLabelValues(activity, "failed").Add(float64(r.Failed))
+	}
 }
 
 // swept shows a sweep. A sweep of several page sets shows its last one, which

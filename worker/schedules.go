@@ -19,26 +19,41 @@ import (
 // of a year would start a sweep for every missed minute of an outage.
 const catchup = 10 * time.Minute
 
+// Periods are how often each schedule fires.
+type Periods struct{ Sweep, OperationGC, Maintain time.Duration }
+
 // EnsureSchedules creates Lake's schedules or brings existing ones up to date.
 // An operator's pause stays. It is idempotent, and safe to run in every worker.
-func EnsureSchedules(ctx context.Context, c client.Client, sweepEvery time.Duration) error {
-	return ensure(ctx, c, client.ScheduleOptions{
-		ID:            workflows.SweepSchedule,
-		Spec:          every(sweepEvery),
+func EnsureSchedules(ctx context.Context, c client.Client, p Periods) error {
+	sweep := schedule(workflows.SweepSchedule, p.Sweep, workflows.ProcedureSweepKind, "Start procedures whose intent has no workflow", workflows.ProcedureSweepWorkflow)
+	gc := schedule(workflows.OperationGCSchedule, p.OperationGC, workflows.ProcedurePlanKind, "Decide to forget old append operations", workflows.ProcedurePlanWorkflow, workflows.PlanInput{Kind: workflows.OperationGCKind})
+	tables := schedule(workflows.TableMaintenanceSchedule, p.Maintain, workflows.ProcedurePlanKind, "Decide which tables to compact", workflows.ProcedurePlanWorkflow, workflows.PlanInput{Kind: workflows.TableMaintenanceKind})
+	for _, s := range []client.ScheduleOptions{sweep, gc, tables} {
+		if err := ensure(ctx, c, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// schedule starts a workflow periodically, one at a time.
+func schedule(id string, period time.Duration, kind workflows.Kind, summary, workflow string, args ...any) client.ScheduleOptions {
+	return client.ScheduleOptions{
+		ID:            id,
+		Spec:          every(period),
 		Overlap:       enums.SCHEDULE_OVERLAP_POLICY_SKIP,
 		CatchupWindow: catchup,
 		Action: &client.ScheduleWorkflowAction{
-			ID:            workflows.SweepSchedule,
-			Workflow:      workflows.ProcedureSweepWorkflow,
-			TaskQueue:     workflows.TaskQueue,
-			StaticSummary: "Start procedures whose intent has no workflow",
-			TypedSearchAttributes: temporal.NewSearchAttributes(
-				workflows.AttributeProcedure.ValueSet(string(workflows.ProcedureSweepKind)),
-			),
+			ID:                    id,
+			Workflow:              workflow,
+			Args:                  args,
+			TaskQueue:             workflows.TaskQueue,
+			StaticSummary:         summary,
+			TypedSearchAttributes: temporal.NewSearchAttributes(workflows.AttributeProcedure.ValueSet(string(kind))),
 			// A run that outlives this is stuck, and blocks the next.
 			WorkflowRunTimeout: time.Hour,
 		},
-	})
+	}
 }
 
 // every is a period with a jitter of a tenth, so that schedules of one period do

@@ -15,21 +15,24 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
 	sdk "go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/lakeplane/lake/activities/drop"
+	"github.com/lakeplane/lake/activities/maintain"
+	"github.com/lakeplane/lake/activities/operationgc"
 	"github.com/lakeplane/lake/activities/sweep"
-	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/metastore"
 	"github.com/lakeplane/lake/objstore"
 	"github.com/lakeplane/lake/workflows"
 	"github.com/lakeplane/lake/workflows/droptable"
+	wfoperationgc "github.com/lakeplane/lake/workflows/operationgc"
+	"github.com/lakeplane/lake/workflows/procedureplan"
 	"github.com/lakeplane/lake/workflows/proceduresweep"
+	"github.com/lakeplane/lake/workflows/tablemaintenance"
 )
 
 // Options is what a worker is made of. Temporal, Store, Objects and Engines are
@@ -42,13 +45,21 @@ type Options struct {
 	Namespace string
 	Store     metastore.Store
 	Objects   objstore.Store
-	// Engines maps the engine name in a snapshot to the engine.
+	// Engines maps the engine name in a snapshot to the engine. Tables of those
+	// that are a [maintain.Engine], too, are compacted.
 	Engines map[string]drop.Engine
-	// Drop and Sweep tune the activities.
-	Drop  drop.Options
-	Sweep sweep.Options
+	// Drop, Sweep, OperationGC and Maintain tune the activities.
+	Drop        drop.Options
+	Sweep       sweep.Options
+	OperationGC operationgc.Options
+	Maintain    maintain.Options
 	// SweepEvery is the period of the procedure sweep. 0 means a minute.
 	SweepEvery time.Duration
+	// OperationGCEvery is the period of the operation GC. 0 means an hour.
+	OperationGCEvery time.Duration
+	// MaintainEvery is how often tables are looked over for maintenance. 0
+	// means ten minutes.
+	MaintainEvery time.Duration
 	// StopGrace is how long Run waits for activities when it is told to stop.
 	// They return at their next page. 0 means 30 s.
 	StopGrace time.Duration
@@ -59,20 +70,20 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.SweepEvery == 0 {
-		o.SweepEvery = time.Minute
-	}
-	if o.StopGrace == 0 {
-		o.StopGrace = 30 * time.Second
+	for value, standard := range map[*time.Duration]time.Duration{
+		&o.SweepEvery: time.Minute, &o.OperationGCEvery: time.Hour, &o.MaintainEvery: 10 * time.Minute, &o.StopGrace: 30 * time.Second,
+	} {
+		if *value == 0 {
+			*value = standard
+		}
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Drop.Log == nil {
-		o.Drop.Log = o.Log
-	}
-	if o.Sweep.Log == nil {
-		o.Sweep.Log = o.Log
+	for _, log := range []**slog.Logger{&o.Drop.Log, &o.Sweep.Log, &o.OperationGC.Log, &o.Maintain.Log} {
+		if *log == nil {
+			*log = o.Log
+		}
 	}
 	return o
 }
@@ -90,10 +101,10 @@ func (o Options) Validate() error {
 	need(o.Store != nil, "metastore")
 	need(o.Objects != nil, "object store")
 	need(len(o.Engines) > 0, "engine")
-	if o.SweepEvery < 0 || o.StopGrace < 0 {
+	if min(o.SweepEvery, o.OperationGCEvery, o.MaintainEvery, o.StopGrace) < 0 {
 		errs = append(errs, lake.Errorf(lake.Invalid, "worker: periods must not be negative"))
 	}
-	return errors.Join(append(errs, o.Drop.Validate())...)
+	return errors.Join(append(errs, o.Drop.Validate(), o.OperationGC.Validate(), o.Maintain.Validate())...)
 }
 
 // Worker polls for work between Start and Stop.
@@ -109,8 +120,7 @@ func New(opts Options) (*Worker, error) {
 		return nil, err
 	}
 	opts = opts.withDefaults()
-	c := catalog.New(opts.Store, catalog.Options{})
-	drops, err := drop.New(c, opts.Store, opts.Objects, opts.Engines, opts.Drop)
+	steps, err := newActivities(opts)
 	if err != nil {
 		return nil, err
 	}
@@ -118,9 +128,9 @@ func New(opts Options) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	sweeps := sweep.New(c, workflows.NewClient(opts.Temporal, opts.Namespace, ""), opts.Sweep)
 	w := &Worker{opts: opts, sdk: sdk.New(opts.Temporal, workflows.TaskQueue, sdkOpts)}
-	Register(w.sdk, drops, sweeps)
+	steps.register(w.sdk)
+	RegisterWorkflows(w.sdk)
 	return w, nil
 }
 
@@ -148,25 +158,17 @@ func sdkOptions(o Options) (sdk.Options, error) {
 	return out, nil
 }
 
-// Register tells a worker, or a test environment, all workflows and activities
-// under the names of package workflows.
-func Register(r sdk.Registry, drops *drop.Activities, sweeps *sweep.Activities) {
-	RegisterWorkflows(r)
-	for name, f := range map[string]any{
-		workflows.DropBegin:         drops.Begin,
-		workflows.DropDeleteObjects: drops.DeleteObjects,
-		workflows.DropClearHistory:  drops.ClearHistory,
-		workflows.DropFinish:        drops.Finish,
-		workflows.SweepActivity:     sweeps.Sweep,
-	} {
-		r.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
-	}
-}
-
 // RegisterWorkflows registers the workflows alone, as a replay needs them.
 func RegisterWorkflows(r sdk.WorkflowRegistry) {
-	r.RegisterWorkflowWithOptions(droptable.DropTable, workflow.RegisterOptions{Name: workflows.DropTableWorkflow})
-	r.RegisterWorkflowWithOptions(proceduresweep.ProcedureSweep, workflow.RegisterOptions{Name: workflows.ProcedureSweepWorkflow})
+	for name, f := range map[string]any{
+		workflows.DropTableWorkflow:        droptable.DropTable,
+		workflows.TableMaintenanceWorkflow: tablemaintenance.TableMaintenance,
+		workflows.OperationGCWorkflow:      wfoperationgc.OperationGC,
+		workflows.ProcedurePlanWorkflow:    procedureplan.ProcedurePlan,
+		workflows.ProcedureSweepWorkflow:   proceduresweep.ProcedureSweep,
+	} {
+		r.RegisterWorkflowWithOptions(f, workflow.RegisterOptions{Name: name})
+	}
 }
 
 // Start begins to poll, after it brought the search attributes and schedules up
@@ -176,7 +178,8 @@ func (w *Worker) Start(ctx context.Context) error {
 		// Who may not list or add them may find them there all the same.
 		w.opts.Log.Warn("search attributes not verified", "error", err)
 	}
-	if err := EnsureSchedules(ctx, w.opts.Temporal, w.opts.SweepEvery); err != nil {
+	err := EnsureSchedules(ctx, w.opts.Temporal, Periods{Sweep: w.opts.SweepEvery, OperationGC: w.opts.OperationGCEvery, Maintain: w.opts.MaintainEvery})
+	if err != nil {
 		return err
 	}
 	if err := w.sdk.Start(); err != nil {

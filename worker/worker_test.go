@@ -237,9 +237,9 @@ func TestTwoWorkersShareTheWork(t *testing.T) {
 func TestSchedulesAreCreatedOnceAndKeptUpToDate(t *testing.T) {
 	s := startTemporal(t, "")
 	c := dial(t, s)
-	require.NoError(t, worker.EnsureSchedules(t.Context(), c, time.Hour))
+	require.NoError(t, worker.EnsureSchedules(t.Context(), c, periods(time.Hour)))
 	handle := c.ScheduleClient().GetHandle(t.Context(), workflows.SweepSchedule)
-	require.NoError(t, worker.EnsureSchedules(t.Context(), c, 2*time.Hour))
+	require.NoError(t, worker.EnsureSchedules(t.Context(), c, periods(2*time.Hour)))
 	d, err := handle.Describe(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 2*time.Hour, d.Schedule.Spec.Intervals[0].Every)

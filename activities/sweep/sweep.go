@@ -7,6 +7,8 @@ package sweep
 import (
 	"context"
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -19,6 +21,7 @@ import (
 // Intents lists what must happen.
 type Intents interface {
 	Tombstones(ctx context.Context, cursor string, limit int) (page []catalog.Tombstone, next string, err error)
+	Procedures(ctx context.Context, kind, cursor string, limit int) (page []catalog.Procedure, next string, err error)
 }
 
 // Workflows starts and finds what makes it happen; [workflows.Client] does.
@@ -85,44 +88,105 @@ func (a *Activities) Sweep(ctx context.Context, step workflows.SweepStep) (workf
 
 type sweep struct {
 	*Activities
-	open   map[string]bool // by workflow id, as of the beginning
+	open   map[string]bool // of one kind, by workflow id, as of the kind's beginning
 	seen   map[string]bool
 	result workflows.SweepResult
 }
 
-func (s *sweep) run(ctx context.Context, cursor string) (err error) {
-	if s.open, err = s.workflows.Open(ctx, workflows.DropTableKind); err != nil {
-		return err
-	}
-	whole := cursor == ""
-	for range s.opts.Pages {
-		page, next, err := s.intents.Tombstones(ctx, cursor, s.opts.Page)
+// intent is one thing that must happen.
+type intent struct {
+	ref workflows.Ref
+	due time.Time // since when it may happen
+}
+
+// run goes on where the cursor says: in one kind, and then in those after it.
+func (s *sweep) run(ctx context.Context, cursor string) error {
+	at, cursor := splitCursor(cursor)
+	for pages := 0; at < len(workflows.Kinds); at, cursor = at+1, "" {
+		if pages == s.opts.Pages {
+			break
+		}
+		kind := workflows.Kinds[at]
+		open, err := s.workflows.Open(ctx, kind)
 		if err != nil {
 			return err
 		}
-		for _, tombstone := range page {
-			if err := s.visit(ctx, tombstone); err != nil {
+		s.open, s.seen = open, map[string]bool{}
+		whole := cursor == ""
+		for ; pages < s.opts.Pages; pages++ {
+			if cursor, err = s.page(ctx, kind, cursor); err != nil {
 				return err
 			}
+			if cursor == "" {
+				break
+			}
 		}
-		activity.RecordHeartbeat(ctx, next)
-		if cursor = next; cursor == "" {
-			break
+		if cursor != "" { // the next page set goes on here
+			s.result.Cursor = joinCursor(at, cursor)
+			return nil
+		}
+		if whole {
+			s.wakeOrphans(ctx)
 		}
 	}
-	s.result.Cursor = cursor
-	if whole && cursor == "" {
-		s.wakeOrphans(ctx)
+	if at < len(workflows.Kinds) {
+		s.result.Cursor = joinCursor(at, "")
 	}
 	return nil
 }
 
+// joinCursor and splitCursor keep a place in the kinds' listings: the kind's
+// name and the listing's own cursor. What names no kind is a place among drops.
+func joinCursor(at int, cursor string) string { return string(workflows.Kinds[at]) + "|" + cursor }
+
+func splitCursor(s string) (at int, cursor string) {
+	kind, rest, ok := strings.Cut(s, "|")
+	if at = slices.Index(workflows.Kinds, workflows.Kind(kind)); ok && at >= 0 {
+		return at, rest
+	}
+	return 0, s
+}
+
+// page visits one page of the intents of a kind and returns the next cursor.
+func (s *sweep) page(ctx context.Context, kind workflows.Kind, cursor string) (next string, err error) {
+	page, next, err := s.read(ctx, kind, cursor)
+	if err != nil {
+		return "", err
+	}
+	for _, i := range page {
+		if err := s.visit(ctx, i); err != nil {
+			return "", err
+		}
+	}
+	activity.RecordHeartbeat(ctx, next)
+	return next, nil
+}
+
+// read returns the intents of one page: a drop's is its tombstone, that of any
+// other kind is its record while it is open.
+func (s *sweep) read(ctx context.Context, kind workflows.Kind, cursor string) (intents []intent, next string, err error) {
+	if kind == workflows.DropTableKind {
+		page, next, err := s.intents.Tombstones(ctx, cursor, s.opts.Page)
+		for _, t := range page {
+			intents = append(intents, intent{workflows.Ref{Kind: kind, ID: t.ProcedureID()}, t.PurgeAfter})
+		}
+		return intents, next, err
+	}
+	page, next, err := s.intents.Procedures(ctx, string(kind), cursor, s.opts.Page)
+	for _, p := range page {
+		if !p.State.Terminal() {
+			intents = append(intents, intent{workflows.Ref{Kind: kind, ID: p.ID}, p.CreatedAt})
+		}
+	}
+	return intents, next, err
+}
+
 // visit starts the workflow of one intent unless it is open.
-func (s *sweep) visit(ctx context.Context, t catalog.Tombstone) error {
-	ref := workflows.Ref{Kind: workflows.DropTableKind, ID: t.ProcedureID()}
+func (s *sweep) visit(ctx context.Context, i intent) error {
+	ref := i.ref
 	s.result.Intents++
 	s.seen[ref.String()] = true
-	if age := s.opts.Now().Sub(t.PurgeAfter); age > 0 {
+	if age := s.opts.Now().Sub(i.due); age > 0 {
 		s.result.OldestSeconds = max(s.result.OldestSeconds, int64(age.Seconds()))
 	}
 	if s.open[ref.String()] {
@@ -150,7 +214,7 @@ func (s *sweep) visit(ctx context.Context, t catalog.Tombstone) error {
 // tells them too, but as well as it can.
 func (s *sweep) wakeOrphans(ctx context.Context) {
 	for id := range s.open {
-		if s.seen[id] {
+		if s.seen[id] || id == workflows.OperationGCDryRunRef().String() { // which has none
 			continue
 		}
 		s.result.Orphans++

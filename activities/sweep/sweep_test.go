@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 
 	"github.com/lakeplane/lake/activities/drop/droptest"
 	"github.com/lakeplane/lake/activities/sweep"
+	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/metastore/memory"
 	"github.com/lakeplane/lake/objstore"
@@ -39,8 +41,14 @@ func (f *temporal) Start(_ context.Context, kind, id string) error {
 	return nil
 }
 
-func (f *temporal) Open(context.Context, workflows.Kind) (map[string]bool, error) {
-	return f.open, f.openErr
+func (f *temporal) Open(_ context.Context, kind workflows.Kind) (map[string]bool, error) {
+	open := map[string]bool{}
+	for id := range f.open {
+		if k, _, _ := strings.Cut(id, "/"); k == string(kind) || k == "not" && kind == workflows.DropTableKind {
+			open[id] = true
+		}
+	}
+	return open, f.openErr
 }
 
 func (f *temporal) Recheck(_ context.Context, ref workflows.Ref) error {
@@ -137,4 +145,42 @@ func TestItFailsWhenTemporalDoesNotAnswer(t *testing.T) {
 	_, err := run(t, sweep.New(w.Catalog, f, sweep.Options{}), workflows.SweepStep{})
 	require.ErrorContains(t, err, "away")
 	require.Empty(t, f.started)
+}
+
+// The intents of other kinds are their open records.
+func TestItStartsEveryKind(t *testing.T) {
+	w, refs := dropped(t, 3)
+	maintenance := workflows.TableMaintenanceRef(lake.TableName{Namespace: "ns", Name: "m"}, lake.NewID())
+	ended := workflows.TableMaintenanceRef(lake.TableName{Namespace: "ns", Name: "n"}, lake.NewID())
+	want := append(refs, maintenance, workflows.OperationGCRef())
+	for _, ref := range []workflows.Ref{maintenance, ended, workflows.OperationGCRef()} {
+		p, opened, err := w.Catalog.OpenProcedure(t.Context(), catalog.Procedure{Kind: string(ref.Kind), ID: ref.ID})
+		require.NoError(t, err)
+		require.True(t, opened)
+		if ref == ended {
+			next := p
+			next.State = catalog.ProcedureCompleted
+			_, err = w.Catalog.CommitProcedure(t.Context(), p, next)
+			require.NoError(t, err)
+		}
+	}
+	for _, pages := range []int{1, 2, 20} {
+		f := &temporal{open: map[string]bool{workflows.OperationGCDryRunRef().String(): true}}
+		a := sweep.New(w.Catalog, f, sweep.Options{Page: 2, Pages: pages, StartEvery: 1})
+		var total workflows.SweepResult
+		for step := (workflows.SweepStep{}); ; step.Cursor = total.Cursor {
+			r, err := run(t, a, step)
+			require.NoError(t, err)
+			if total.Add(r); total.Cursor == "" {
+				break
+			}
+		}
+		var names []string
+		for _, ref := range want {
+			names = append(names, ref.String())
+		}
+		require.ElementsMatch(t, names, f.started, "%d pages at a time", pages)
+		require.Empty(t, f.rechecked)
+		require.Zero(t, total.Orphans)
+	}
 }

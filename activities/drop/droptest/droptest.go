@@ -54,6 +54,9 @@ func New(t testing.TB, store metastore.Store, objects objstore.Store) *World {
 	return &World{Store: store, Catalog: catalog.New(store, catalog.Options{}), Objects: objects, fence: fence}
 }
 
+// Fence is the leader's, for those who make tables of another engine.
+func (w *World) Fence() catalog.Fence { return w.fence }
+
 // Table makes a table with the given number of versions and of objects.
 func (w *World) Table(t testing.TB, name lake.TableName, versions, objects int) catalog.Table {
 	t.Helper()
