@@ -50,6 +50,8 @@ type cluster struct {
 	engine  *enginelance.Engine
 	ledger  *ledger
 	tally   *tally // may be nil
+	// compacts says that there are versions that add nothing.
+	compacts bool
 
 	mu    sync.Mutex
 	slots map[string]*process // by member name

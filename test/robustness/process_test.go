@@ -76,7 +76,14 @@ func spawn(t testing.TB, cfg memberConfig) *process {
 	require.NoError(t, err)
 	require.NoError(t, p.cmd.Start())
 	go p.listen(stdout)
-	t.Cleanup(p.kill)
+	t.Cleanup(func() {
+		p.kill()
+		for _, bad := range []string{"panic:", "fatal error:", "DATA RACE"} {
+			if strings.Contains(p.stderr.String(), bad) {
+				t.Errorf("%s broke:\n%s", p.name, p.stderr.String())
+			}
+		}
+	})
 	return p
 }
 

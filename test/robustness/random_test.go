@@ -65,7 +65,7 @@ func TestRandomCrashes(t *testing.T) {
 					cluster: newCluster(t, backends[i%2]), rng: rand.New(rand.NewPCG(start, uint64(i))),
 					name: fmt.Sprintf("-seed %d, lane %d", start, i),
 				}
-				l.tally = &total
+				l.tally, l.compacts = &total, l.backend == onPostgres
 				l.run(*loops / lanes)
 			})
 		}
@@ -148,6 +148,14 @@ func (l *lane) loop() {
 			failed <- err
 		}
 	})
+	if l.compacts {
+		rng := rand.New(rand.NewPCG(l.rng.Uint64(), 2))
+		writers.Go(func() {
+			if err := l.compact(ctx, rng); err != nil {
+				failed <- err
+			}
+		})
+	}
 	for range 1 + l.rng.IntN(3) {
 		l.wait(300)
 		l.harm()
@@ -253,6 +261,10 @@ func (l *lane) harm() {
 	}
 	at := l.reachPoint(victim)
 	switch {
+	case what < 2 && at == "":
+		l.note("stopped in order", victim, at)
+		_ = victim.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+		<-victim.exited
 	case what < 6:
 		l.note("killed", victim, at)
 		victim.kill()

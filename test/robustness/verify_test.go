@@ -91,7 +91,7 @@ func (a *audit) readHistory(ctx context.Context) error {
 		if e.Snapshot.Version != v || e.Snapshot.Incarnation != snap.Incarnation {
 			return fmt.Errorf("the history row of version %d is of version %d", v, e.Snapshot.Version)
 		}
-		if (len(e.Operations) == 0) != (v == 1) {
+		if len(e.Operations) == 0 && v > 1 && !a.compacts || len(e.Operations) > 0 && v == 1 {
 			return fmt.Errorf("version %d has %d operations", v, len(e.Operations))
 		}
 		if err := a.enter(e); err != nil {
