@@ -209,7 +209,7 @@ func TestMistakes(t *testing.T) {
 		{process: "worker", args: worker, more: []string{"--temporal-namespace", ""}, says: "must not be empty"},
 		{process: "worker", args: worker, more: []string{"--temporal-tls=x"}, says: "flag --temporal-tls: \"x\": want true or false"},
 		{process: "worker", args: worker, more: []string{"--temporal-api-key-file", open}, says: "flag --temporal-api-key-file: " + open + ": mode 0644"},
-		{process: "worker", args: worker, environ: "LAKE_TEMPORAL_ADDRES=x", says: "did you mean LAKE_TEMPORAL_ADDRESS?"},
+		{process: "worker", args: worker, environ: "LAKE_TEMPORAL_ADDRESSES=x", says: "did you mean LAKE_TEMPORAL_ADDRESS?"},
 		{process: "worker", args: worker, environ: "LAKE_MAINTENANCE_X=x", says: "not built in yet"},
 		{process: "worker", args: worker, environ: "LAKE_TEMPORAL_TLS=perhaps", says: "environment LAKE_TEMPORAL_TLS: \"perhaps\": want true or false"},
 		{process: "worker", args: worker, file: "drop_setle: 1s", says: `lake.yaml:1: unknown key "drop_setle": did you mean drop_settle?`},
