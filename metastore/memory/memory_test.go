@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/lakeplane/lake/metastore"
+	"github.com/lakeplane/lake/metastore/faultstore"
 	"github.com/lakeplane/lake/metastore/memory"
 	"github.com/lakeplane/lake/metastore/metastoretest"
 )
@@ -38,6 +39,13 @@ func TestTokensAreForgottenAfterTheWindow(t *testing.T) {
 
 func TestHistories(t *testing.T) {
 	metastoretest.RunHistories(t, open, metastoretest.Histories{})
+}
+
+// TestHistoriesUnderFaults puts a caller with a bad connection before the store.
+func TestHistoriesUnderFaults(t *testing.T) {
+	metastoretest.RunHistories(t, func(tb testing.TB) metastore.Store {
+		return faultstore.New(open(tb), faultstore.NewRandom(5, 0.3, time.Millisecond))
+	}, metastoretest.Histories{})
 }
 
 func TestModel(t *testing.T) { metastoretest.RunModel(t, open) }

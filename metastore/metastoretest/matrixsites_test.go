@@ -170,7 +170,7 @@ func remoteSite(t *testing.T) *site {
 		require.NoError(t, err)
 		return closing(t, c)
 	}
-	patient, impatient := client(20*time.Second), client(100*time.Millisecond)
+	patient, impatient := client(20*time.Second), client(400*time.Millisecond)
 	caller := &turning{patient}
 	s.harmed = caller
 	s.before = func(strikes int) {

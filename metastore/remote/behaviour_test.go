@@ -16,7 +16,6 @@ import (
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/metastore"
 	"github.com/lakeplane/lake/metastore/faultproxy"
-	"github.com/lakeplane/lake/metastore/faultstore"
 	"github.com/lakeplane/lake/metastore/memory"
 	"github.com/lakeplane/lake/metastore/remote"
 )
@@ -59,7 +58,7 @@ func TestAnotherClusterIsRefused(t *testing.T) {
 	addr, _ := serve(t, here)
 	other, _ := serve(t, there)
 	p := proxied(t, addr, "")
-	s := openAt(t, p.Addr(), impatient)
+	s := openAt(t, p.Addr(), patient)
 	require.NoError(t, s.Commit(t.Context(), createA("t")))
 	require.NotEqual(t, s.Cluster(), openAt(t, other, remote.Options{}).Cluster())
 	p.Retarget(other)
@@ -158,14 +157,32 @@ func TestDeadlinesAndCancellationTravel(t *testing.T) {
 	}
 }
 
+// silent does not answer about one key until it is released, whatever becomes
+// of the call.
+type silent struct {
+	metastore.Store
+	released chan struct{}
+}
+
+func (s silent) Get(ctx context.Context, key string) (metastore.Record, error) {
+	if key == "a" {
+		<-s.released
+	}
+	return s.Store.Get(ctx, key)
+}
+
+func (s silent) Commit(ctx context.Context, txn metastore.Txn) error {
+	if txn.Ops[0].Key == "a" {
+		<-s.released
+	}
+	return s.Store.Commit(ctx, txn)
+}
+
 // TestASilentServerIsGivenUp ends attempts that get no answer at all.
 func TestASilentServerIsGivenUp(t *testing.T) {
-	s := openOver(t, faultstore.New(newStore(t), faultstore.PlanFunc(func(call faultstore.Call) faultstore.Fault {
-		if call.Key != "a" {
-			return faultstore.Fault{}
-		}
-		return faultstore.Fault{Kind: faultstore.Delay, Wait: time.Hour}
-	})), remote.Options{CallTimeout: 30 * time.Millisecond, Patience: 100 * time.Millisecond})
+	quiet := silent{newStore(t), make(chan struct{})}
+	s := openOver(t, quiet, remote.Options{CallTimeout: 200 * time.Millisecond, Patience: 300 * time.Millisecond})
+	t.Cleanup(func() { close(quiet.released) })
 	require.ErrorIs(t, s.Commit(t.Context(), createA("t")), metastore.ErrUnknownOutcome)
 	err := getErr(t.Context(), s, "a")
 	require.ErrorIs(t, err, metastore.ErrRetryable)

@@ -5,6 +5,7 @@ package remote_test
 import (
 	"context"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -24,8 +25,12 @@ func createA(token string) metastore.Txn {
 	return metastore.Txn{Token: token, Ops: []metastore.Op{metastore.Create("a", []byte("1"))}}
 }
 
-// impatient gives up soon, so that a fault that lasts is seen by the caller.
-var impatient = remote.Options{Patience: 100 * time.Millisecond}
+// impatient gives up soon, so that a fault that lasts is seen by the caller;
+// patient outlasts a fault that ends, on a busy machine as well.
+var (
+	impatient = remote.Options{Patience: 100 * time.Millisecond}
+	patient   = remote.Options{Patience: 30 * time.Second}
+)
 
 // TestWireMatrix says what a commit is told and what is there afterwards, for
 // each harm on the wire, when it strikes once and always.
@@ -52,7 +57,11 @@ func TestWireMatrix(t *testing.T) {
 			backing := openPebble(t, t.TempDir())
 			addr, _ := serve(t, backing)
 			p := proxied(t, addr, "a-token-of-its-own")
-			s := openAt(t, p.Addr(), impatient)
+			opts := patient
+			if strings.HasSuffix(c.name, "always") {
+				opts = impatient
+			}
+			s := openAt(t, p.Addr(), opts)
 			if c.taken {
 				require.NoError(t, backing.Commit(t.Context(), metastore.Txn{Ops: []metastore.Op{metastore.Create("a", []byte("0"))}}))
 			}
@@ -83,19 +92,19 @@ func TestWireMatrix(t *testing.T) {
 func TestReadsAreRepeated(t *testing.T) {
 	addr, _ := serve(t, openPebble(t, t.TempDir()))
 	p := proxied(t, addr, "some-key")
-	s := openAt(t, p.Addr(), impatient)
+	s, hasty := openAt(t, p.Addr(), patient), openAt(t, p.Addr(), impatient)
 	require.NoError(t, s.Commit(t.Context(), metastore.Txn{Ops: []metastore.Op{metastore.Create("some-key/a", []byte("1"))}}))
 	for _, h := range []faultproxy.Harm{faultproxy.DropRequest, faultproxy.DropAnswer} {
-		for name, read := range map[string]func() error{
-			"get":  func() error { _, err := s.Get(t.Context(), "some-key/a"); return err },
-			"scan": func() error { _, err := s.Scan(t.Context(), "some-key/", "", 1); return err },
-			"all":  func() error { _, err := s.GetAll(t.Context(), []string{"some-key/a"}); return err },
+		for name, read := range map[string]func(s *remote.Store) error{
+			"get":  func(s *remote.Store) error { _, err := s.Get(t.Context(), "some-key/a"); return err },
+			"scan": func(s *remote.Store) error { _, err := s.Scan(t.Context(), "some-key/", "", 1); return err },
+			"all":  func(s *remote.Store) error { _, err := s.GetAll(t.Context(), []string{"some-key/a"}); return err },
 		} {
 			p.Harm(faultproxy.First(2, h))
-			require.NoError(t, read(), "%s %v", name, h)
+			require.NoError(t, read(s), "%s %v", name, h)
 			require.Equal(t, 3, p.Requests())
 			p.Harm(faultproxy.Always(h))
-			err := read()
+			err := read(hasty)
 			require.ErrorIs(t, err, metastore.ErrRetryable, "%s %v", name, h)
 			require.NotErrorIs(t, err, metastore.ErrUnknownOutcome)
 			p.Harm(faultproxy.Always(faultproxy.Pass))
@@ -181,7 +190,11 @@ func TestBehindTheServer(t *testing.T) {
 					}
 					return faultstore.Fault{}
 				}))
-				s := openOver(t, behind, impatient)
+				opts := patient
+				if always {
+					opts = impatient
+				}
+				s := openOver(t, behind, opts)
 				close(armed)
 				err := s.Commit(t.Context(), createA("t"))
 				behind.Settle()
