@@ -77,7 +77,7 @@ func (g *gate) reach(p point) {
 
 // obey follows the parent's commands until the parent is gone:
 //
-//	arm POINT N      the N-th pass from now waits
+//	arm POINT N      the N-th pass from now waits; confirmed by "armed POINT"
 //	release POINT    the pass that waits goes on
 //	cut, mend        the object store does not answer any more; it does again
 func (g *gate) obey(commands io.Reader) {
@@ -91,6 +91,7 @@ func (g *gate) obey(commands io.Reader) {
 			g.cut(words[0] == "cut")
 		case "arm":
 			g.armed[p] = n
+			fmt.Fprintf(g.out, "armed %s\n", p)
 		case "release":
 			if wait := g.waiting[p]; wait != nil {
 				close(wait)

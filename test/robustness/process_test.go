@@ -54,6 +54,7 @@ type reported struct {
 	leads   bool
 	since   time.Time // when leads last changed
 	counts  map[point]int
+	armed   map[point]int
 	waiting map[point]bool
 	commits map[string]int // "advance ok" and the like
 }
@@ -65,7 +66,7 @@ func spawn(t testing.TB, cfg memberConfig) *process {
 	require.NoError(t, err)
 	p := &process{
 		name: cfg.Name, exited: make(chan struct{}), changed: make(chan struct{}),
-		state: reported{counts: map[point]int{}, waiting: map[point]bool{}, commits: map[string]int{}},
+		state: reported{counts: map[point]int{}, armed: map[point]int{}, waiting: map[point]bool{}, commits: map[string]int{}},
 	}
 	p.cmd = exec.Command(os.Args[0])
 	p.cmd.Env = append(os.Environ(), memberEnv+"="+string(config))
@@ -111,6 +112,8 @@ func (r *reported) hear(words []string) {
 		r.leads, r.since = words[1] == "true", time.Now()
 	case "commit":
 		r.commits[strings.Join(words[1:], " ")]++
+	case "armed":
+		r.armed[point(words[1])]++
 	case "reached", "waiting":
 		if n, err := strconv.Atoi(words[len(words)-1]); err == nil {
 			r.counts[point(words[1])] = n
@@ -195,8 +198,13 @@ func (r *reported) conflicts(kind string) (n int) {
 
 func (p *process) tell(format string, args ...any) { fmt.Fprintf(p.stdin, format+"\n", args...) }
 
-// arm makes the n-th pass of the point from now wait.
-func (p *process) arm(pt point, n int) { p.tell("arm %s %d", pt, n) }
+// arm makes the n-th pass of the point from now wait; 0 lets all pass. It
+// returns when the member knows, or is dead.
+func (p *process) arm(pt point, n int) {
+	before := ask(p, func(r *reported) int { return r.armed[pt] })
+	p.tell("arm %s %d", pt, n)
+	_ = p.awaitFor(patience, func(r *reported) bool { return r.armed[pt] > before })
+}
 
 func (p *process) release(pt point) {
 	ask(p, func(r *reported) bool { r.waiting[pt] = false; return true })
