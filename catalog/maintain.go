@@ -24,6 +24,16 @@ func MaintenanceID(name lake.TableName, inc lake.Incarnation) string {
 	return name.Path() + "/" + inc.String()
 }
 
+// MaintenancesOf returns one page of the records of kind [MaintenanceKind] whose
+// table is in the namespace; the rules of cursor and limit are those of
+// [Catalog.Procedures].
+func (c *Catalog) MaintenancesOf(ctx context.Context, namespace, cursor string, limit int) (page []Procedure, next string, err error) {
+	if err := lake.ValidateNamespace(namespace); err != nil {
+		return nil, "", err
+	}
+	return scanPage(ctx, c.store, procedureKey(MaintenanceKind, namespace)+"/", cursor, limit, decodeProcedure)
+}
+
 // openTries is how often opening a record is tried again when another process
 // wrote it meanwhile.
 const openTries = 8

@@ -786,6 +786,147 @@ func (x *UndropTableRequest) GetIncarnation() string {
 	return ""
 }
 
+type CompactTableRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  *TableName             `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Says what would be joined and changes nothing.
+	DryRun        bool `protobuf:"varint,2,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CompactTableRequest) Reset() {
+	*x = CompactTableRequest{}
+	mi := &file_lake_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompactTableRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompactTableRequest) ProtoMessage() {}
+
+func (x *CompactTableRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lake_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompactTableRequest.ProtoReflect.Descriptor instead.
+func (*CompactTableRequest) Descriptor() ([]byte, []int) {
+	return file_lake_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *CompactTableRequest) GetName() *TableName {
+	if x != nil {
+		return x.Name
+	}
+	return nil
+}
+
+func (x *CompactTableRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+type CompactTableResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The procedure's id: kind "table-maintenance".
+	ProcedureId string `protobuf:"bytes,1,opt,name=procedure_id,json=procedureId,proto3" json:"procedure_id,omitempty"`
+	Table       *Table `protobuf:"bytes,2,opt,name=table,proto3" json:"table,omitempty"`
+	// Empty when no Temporal UI is configured.
+	UiUrl  string `protobuf:"bytes,3,opt,name=ui_url,json=uiUrl,proto3" json:"ui_url,omitempty"`
+	DryRun bool   `protobuf:"varint,4,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// How many pieces of data a compaction would read and write, as far as the
+	// manifest tells; both 0 when there is nothing to join.
+	PartsBefore   uint64 `protobuf:"varint,5,opt,name=parts_before,json=partsBefore,proto3" json:"parts_before,omitempty"`
+	PartsAfter    uint64 `protobuf:"varint,6,opt,name=parts_after,json=partsAfter,proto3" json:"parts_after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CompactTableResponse) Reset() {
+	*x = CompactTableResponse{}
+	mi := &file_lake_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompactTableResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompactTableResponse) ProtoMessage() {}
+
+func (x *CompactTableResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lake_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompactTableResponse.ProtoReflect.Descriptor instead.
+func (*CompactTableResponse) Descriptor() ([]byte, []int) {
+	return file_lake_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *CompactTableResponse) GetProcedureId() string {
+	if x != nil {
+		return x.ProcedureId
+	}
+	return ""
+}
+
+func (x *CompactTableResponse) GetTable() *Table {
+	if x != nil {
+		return x.Table
+	}
+	return nil
+}
+
+func (x *CompactTableResponse) GetUiUrl() string {
+	if x != nil {
+		return x.UiUrl
+	}
+	return ""
+}
+
+func (x *CompactTableResponse) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+func (x *CompactTableResponse) GetPartsBefore() uint64 {
+	if x != nil {
+		return x.PartsBefore
+	}
+	return 0
+}
+
+func (x *CompactTableResponse) GetPartsAfter() uint64 {
+	if x != nil {
+		return x.PartsAfter
+	}
+	return 0
+}
+
 type CatalogSnapshotRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Opaque; empty for the first call.
@@ -796,7 +937,7 @@ type CatalogSnapshotRequest struct {
 
 func (x *CatalogSnapshotRequest) Reset() {
 	*x = CatalogSnapshotRequest{}
-	mi := &file_lake_proto_msgTypes[11]
+	mi := &file_lake_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -808,7 +949,7 @@ func (x *CatalogSnapshotRequest) String() string {
 func (*CatalogSnapshotRequest) ProtoMessage() {}
 
 func (x *CatalogSnapshotRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[11]
+	mi := &file_lake_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -821,7 +962,7 @@ func (x *CatalogSnapshotRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CatalogSnapshotRequest.ProtoReflect.Descriptor instead.
 func (*CatalogSnapshotRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{11}
+	return file_lake_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *CatalogSnapshotRequest) GetKnownGeneration() string {
@@ -845,7 +986,7 @@ type CatalogSnapshotResponse struct {
 
 func (x *CatalogSnapshotResponse) Reset() {
 	*x = CatalogSnapshotResponse{}
-	mi := &file_lake_proto_msgTypes[12]
+	mi := &file_lake_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -857,7 +998,7 @@ func (x *CatalogSnapshotResponse) String() string {
 func (*CatalogSnapshotResponse) ProtoMessage() {}
 
 func (x *CatalogSnapshotResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[12]
+	mi := &file_lake_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -870,7 +1011,7 @@ func (x *CatalogSnapshotResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CatalogSnapshotResponse.ProtoReflect.Descriptor instead.
 func (*CatalogSnapshotResponse) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{12}
+	return file_lake_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *CatalogSnapshotResponse) GetGeneration() string {
@@ -917,7 +1058,7 @@ type Procedure struct {
 
 func (x *Procedure) Reset() {
 	*x = Procedure{}
-	mi := &file_lake_proto_msgTypes[13]
+	mi := &file_lake_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -929,7 +1070,7 @@ func (x *Procedure) String() string {
 func (*Procedure) ProtoMessage() {}
 
 func (x *Procedure) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[13]
+	mi := &file_lake_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -942,7 +1083,7 @@ func (x *Procedure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Procedure.ProtoReflect.Descriptor instead.
 func (*Procedure) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{13}
+	return file_lake_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Procedure) GetKind() string {
@@ -1034,7 +1175,7 @@ type ListProceduresRequest struct {
 
 func (x *ListProceduresRequest) Reset() {
 	*x = ListProceduresRequest{}
-	mi := &file_lake_proto_msgTypes[14]
+	mi := &file_lake_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1046,7 +1187,7 @@ func (x *ListProceduresRequest) String() string {
 func (*ListProceduresRequest) ProtoMessage() {}
 
 func (x *ListProceduresRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[14]
+	mi := &file_lake_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1059,7 +1200,7 @@ func (x *ListProceduresRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListProceduresRequest.ProtoReflect.Descriptor instead.
 func (*ListProceduresRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{14}
+	return file_lake_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListProceduresRequest) GetKind() string {
@@ -1093,7 +1234,7 @@ type ListProceduresResponse struct {
 
 func (x *ListProceduresResponse) Reset() {
 	*x = ListProceduresResponse{}
-	mi := &file_lake_proto_msgTypes[15]
+	mi := &file_lake_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1105,7 +1246,7 @@ func (x *ListProceduresResponse) String() string {
 func (*ListProceduresResponse) ProtoMessage() {}
 
 func (x *ListProceduresResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[15]
+	mi := &file_lake_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1118,7 +1259,7 @@ func (x *ListProceduresResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListProceduresResponse.ProtoReflect.Descriptor instead.
 func (*ListProceduresResponse) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{15}
+	return file_lake_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListProceduresResponse) GetProcedures() []*Procedure {
@@ -1145,7 +1286,7 @@ type GetProcedureRequest struct {
 
 func (x *GetProcedureRequest) Reset() {
 	*x = GetProcedureRequest{}
-	mi := &file_lake_proto_msgTypes[16]
+	mi := &file_lake_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1157,7 +1298,7 @@ func (x *GetProcedureRequest) String() string {
 func (*GetProcedureRequest) ProtoMessage() {}
 
 func (x *GetProcedureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[16]
+	mi := &file_lake_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1170,7 +1311,7 @@ func (x *GetProcedureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetProcedureRequest.ProtoReflect.Descriptor instead.
 func (*GetProcedureRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{16}
+	return file_lake_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GetProcedureRequest) GetKind() string {
@@ -1205,7 +1346,7 @@ type AppendCommand struct {
 
 func (x *AppendCommand) Reset() {
 	*x = AppendCommand{}
-	mi := &file_lake_proto_msgTypes[17]
+	mi := &file_lake_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1217,7 +1358,7 @@ func (x *AppendCommand) String() string {
 func (*AppendCommand) ProtoMessage() {}
 
 func (x *AppendCommand) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[17]
+	mi := &file_lake_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1230,7 +1371,7 @@ func (x *AppendCommand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendCommand.ProtoReflect.Descriptor instead.
 func (*AppendCommand) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{17}
+	return file_lake_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *AppendCommand) GetName() *TableName {
@@ -1275,7 +1416,7 @@ type AppendResult struct {
 
 func (x *AppendResult) Reset() {
 	*x = AppendResult{}
-	mi := &file_lake_proto_msgTypes[18]
+	mi := &file_lake_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1287,7 +1428,7 @@ func (x *AppendResult) String() string {
 func (*AppendResult) ProtoMessage() {}
 
 func (x *AppendResult) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[18]
+	mi := &file_lake_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1300,7 +1441,7 @@ func (x *AppendResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendResult.ProtoReflect.Descriptor instead.
 func (*AppendResult) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{18}
+	return file_lake_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *AppendResult) GetVersion() uint64 {
@@ -1386,7 +1527,18 @@ const file_lake_proto_rawDesc = "" +
 	"\adry_run\x18\x05 \x01(\bR\x06dryRun\"^\n" +
 	"\x12UndropTableRequest\x12&\n" +
 	"\x04name\x18\x01 \x01(\v2\x12.lake.v1.TableNameR\x04name\x12 \n" +
-	"\vincarnation\x18\x02 \x01(\tR\vincarnation\"C\n" +
+	"\vincarnation\x18\x02 \x01(\tR\vincarnation\"V\n" +
+	"\x13CompactTableRequest\x12&\n" +
+	"\x04name\x18\x01 \x01(\v2\x12.lake.v1.TableNameR\x04name\x12\x17\n" +
+	"\adry_run\x18\x02 \x01(\bR\x06dryRun\"\xd3\x01\n" +
+	"\x14CompactTableResponse\x12!\n" +
+	"\fprocedure_id\x18\x01 \x01(\tR\vprocedureId\x12$\n" +
+	"\x05table\x18\x02 \x01(\v2\x0e.lake.v1.TableR\x05table\x12\x15\n" +
+	"\x06ui_url\x18\x03 \x01(\tR\x05uiUrl\x12\x17\n" +
+	"\adry_run\x18\x04 \x01(\bR\x06dryRun\x12!\n" +
+	"\fparts_before\x18\x05 \x01(\x04R\vpartsBefore\x12\x1f\n" +
+	"\vparts_after\x18\x06 \x01(\x04R\n" +
+	"partsAfter\"C\n" +
 	"\x16CatalogSnapshotRequest\x12)\n" +
 	"\x10known_generation\x18\x01 \x01(\tR\x0fknownGeneration\"\x84\x01\n" +
 	"\x17CatalogSnapshotResponse\x12\x1e\n" +
@@ -1445,14 +1597,15 @@ const file_lake_proto_rawDesc = "" +
 	"\x16PROCEDURE_STATE_PAUSED\x10\x03\x12\x1d\n" +
 	"\x19PROCEDURE_STATE_COMPLETED\x10\x04\x12\x1a\n" +
 	"\x16PROCEDURE_STATE_FAILED\x10\x05\x12\x1d\n" +
-	"\x19PROCEDURE_STATE_CANCELLED\x10\x062\x9a\x03\n" +
+	"\x19PROCEDURE_STATE_CANCELLED\x10\x062\xe7\x03\n" +
 	"\aCatalog\x12:\n" +
 	"\vCreateTable\x12\x1b.lake.v1.CreateTableRequest\x1a\x0e.lake.v1.Table\x124\n" +
 	"\bGetTable\x12\x18.lake.v1.GetTableRequest\x1a\x0e.lake.v1.Table\x12E\n" +
 	"\n" +
 	"ListTables\x12\x1a.lake.v1.ListTablesRequest\x1a\x1b.lake.v1.ListTablesResponse\x12B\n" +
 	"\tDropTable\x12\x19.lake.v1.DropTableRequest\x1a\x1a.lake.v1.DropTableResponse\x12:\n" +
-	"\vUndropTable\x12\x1b.lake.v1.UndropTableRequest\x1a\x0e.lake.v1.Table\x12V\n" +
+	"\vUndropTable\x12\x1b.lake.v1.UndropTableRequest\x1a\x0e.lake.v1.Table\x12K\n" +
+	"\fCompactTable\x12\x1c.lake.v1.CompactTableRequest\x1a\x1d.lake.v1.CompactTableResponse\x12V\n" +
 	"\x0fCatalogSnapshot\x12\x1f.lake.v1.CatalogSnapshotRequest\x1a .lake.v1.CatalogSnapshotResponse0\x012\xa1\x01\n" +
 	"\n" +
 	"Procedures\x12Q\n" +
@@ -1472,7 +1625,7 @@ func file_lake_proto_rawDescGZIP() []byte {
 }
 
 var file_lake_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_lake_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_lake_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_lake_proto_goTypes = []any{
 	(ProcedureState)(0),             // 0: lake.v1.ProcedureState
 	(*TableName)(nil),               // 1: lake.v1.TableName
@@ -1486,60 +1639,66 @@ var file_lake_proto_goTypes = []any{
 	(*DropTableRequest)(nil),        // 9: lake.v1.DropTableRequest
 	(*DropTableResponse)(nil),       // 10: lake.v1.DropTableResponse
 	(*UndropTableRequest)(nil),      // 11: lake.v1.UndropTableRequest
-	(*CatalogSnapshotRequest)(nil),  // 12: lake.v1.CatalogSnapshotRequest
-	(*CatalogSnapshotResponse)(nil), // 13: lake.v1.CatalogSnapshotResponse
-	(*Procedure)(nil),               // 14: lake.v1.Procedure
-	(*ListProceduresRequest)(nil),   // 15: lake.v1.ListProceduresRequest
-	(*ListProceduresResponse)(nil),  // 16: lake.v1.ListProceduresResponse
-	(*GetProcedureRequest)(nil),     // 17: lake.v1.GetProcedureRequest
-	(*AppendCommand)(nil),           // 18: lake.v1.AppendCommand
-	(*AppendResult)(nil),            // 19: lake.v1.AppendResult
-	nil,                             // 20: lake.v1.Procedure.CountersEntry
-	(*timestamppb.Timestamp)(nil),   // 21: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),     // 22: google.protobuf.Duration
+	(*CompactTableRequest)(nil),     // 12: lake.v1.CompactTableRequest
+	(*CompactTableResponse)(nil),    // 13: lake.v1.CompactTableResponse
+	(*CatalogSnapshotRequest)(nil),  // 14: lake.v1.CatalogSnapshotRequest
+	(*CatalogSnapshotResponse)(nil), // 15: lake.v1.CatalogSnapshotResponse
+	(*Procedure)(nil),               // 16: lake.v1.Procedure
+	(*ListProceduresRequest)(nil),   // 17: lake.v1.ListProceduresRequest
+	(*ListProceduresResponse)(nil),  // 18: lake.v1.ListProceduresResponse
+	(*GetProcedureRequest)(nil),     // 19: lake.v1.GetProcedureRequest
+	(*AppendCommand)(nil),           // 20: lake.v1.AppendCommand
+	(*AppendResult)(nil),            // 21: lake.v1.AppendResult
+	nil,                             // 22: lake.v1.Procedure.CountersEntry
+	(*timestamppb.Timestamp)(nil),   // 23: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),     // 24: google.protobuf.Duration
 }
 var file_lake_proto_depIdxs = []int32{
 	2,  // 0: lake.v1.Snapshot.manifest:type_name -> lake.v1.Manifest
 	1,  // 1: lake.v1.Table.name:type_name -> lake.v1.TableName
 	3,  // 2: lake.v1.Table.snapshot:type_name -> lake.v1.Snapshot
-	21, // 3: lake.v1.Table.created_at:type_name -> google.protobuf.Timestamp
-	21, // 4: lake.v1.Table.updated_at:type_name -> google.protobuf.Timestamp
+	23, // 3: lake.v1.Table.created_at:type_name -> google.protobuf.Timestamp
+	23, // 4: lake.v1.Table.updated_at:type_name -> google.protobuf.Timestamp
 	1,  // 5: lake.v1.CreateTableRequest.name:type_name -> lake.v1.TableName
 	1,  // 6: lake.v1.GetTableRequest.name:type_name -> lake.v1.TableName
 	4,  // 7: lake.v1.ListTablesResponse.tables:type_name -> lake.v1.Table
 	1,  // 8: lake.v1.DropTableRequest.name:type_name -> lake.v1.TableName
-	22, // 9: lake.v1.DropTableRequest.undrop_window:type_name -> google.protobuf.Duration
+	24, // 9: lake.v1.DropTableRequest.undrop_window:type_name -> google.protobuf.Duration
 	4,  // 10: lake.v1.DropTableResponse.dropped:type_name -> lake.v1.Table
-	21, // 11: lake.v1.DropTableResponse.purge_after:type_name -> google.protobuf.Timestamp
+	23, // 11: lake.v1.DropTableResponse.purge_after:type_name -> google.protobuf.Timestamp
 	1,  // 12: lake.v1.UndropTableRequest.name:type_name -> lake.v1.TableName
-	4,  // 13: lake.v1.CatalogSnapshotResponse.tables:type_name -> lake.v1.Table
-	0,  // 14: lake.v1.Procedure.state:type_name -> lake.v1.ProcedureState
-	20, // 15: lake.v1.Procedure.counters:type_name -> lake.v1.Procedure.CountersEntry
-	21, // 16: lake.v1.Procedure.created_at:type_name -> google.protobuf.Timestamp
-	21, // 17: lake.v1.Procedure.updated_at:type_name -> google.protobuf.Timestamp
-	14, // 18: lake.v1.ListProceduresResponse.procedures:type_name -> lake.v1.Procedure
-	1,  // 19: lake.v1.AppendCommand.name:type_name -> lake.v1.TableName
-	5,  // 20: lake.v1.Catalog.CreateTable:input_type -> lake.v1.CreateTableRequest
-	6,  // 21: lake.v1.Catalog.GetTable:input_type -> lake.v1.GetTableRequest
-	7,  // 22: lake.v1.Catalog.ListTables:input_type -> lake.v1.ListTablesRequest
-	9,  // 23: lake.v1.Catalog.DropTable:input_type -> lake.v1.DropTableRequest
-	11, // 24: lake.v1.Catalog.UndropTable:input_type -> lake.v1.UndropTableRequest
-	12, // 25: lake.v1.Catalog.CatalogSnapshot:input_type -> lake.v1.CatalogSnapshotRequest
-	15, // 26: lake.v1.Procedures.ListProcedures:input_type -> lake.v1.ListProceduresRequest
-	17, // 27: lake.v1.Procedures.GetProcedure:input_type -> lake.v1.GetProcedureRequest
-	4,  // 28: lake.v1.Catalog.CreateTable:output_type -> lake.v1.Table
-	4,  // 29: lake.v1.Catalog.GetTable:output_type -> lake.v1.Table
-	8,  // 30: lake.v1.Catalog.ListTables:output_type -> lake.v1.ListTablesResponse
-	10, // 31: lake.v1.Catalog.DropTable:output_type -> lake.v1.DropTableResponse
-	4,  // 32: lake.v1.Catalog.UndropTable:output_type -> lake.v1.Table
-	13, // 33: lake.v1.Catalog.CatalogSnapshot:output_type -> lake.v1.CatalogSnapshotResponse
-	16, // 34: lake.v1.Procedures.ListProcedures:output_type -> lake.v1.ListProceduresResponse
-	14, // 35: lake.v1.Procedures.GetProcedure:output_type -> lake.v1.Procedure
-	28, // [28:36] is the sub-list for method output_type
-	20, // [20:28] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	1,  // 13: lake.v1.CompactTableRequest.name:type_name -> lake.v1.TableName
+	4,  // 14: lake.v1.CompactTableResponse.table:type_name -> lake.v1.Table
+	4,  // 15: lake.v1.CatalogSnapshotResponse.tables:type_name -> lake.v1.Table
+	0,  // 16: lake.v1.Procedure.state:type_name -> lake.v1.ProcedureState
+	22, // 17: lake.v1.Procedure.counters:type_name -> lake.v1.Procedure.CountersEntry
+	23, // 18: lake.v1.Procedure.created_at:type_name -> google.protobuf.Timestamp
+	23, // 19: lake.v1.Procedure.updated_at:type_name -> google.protobuf.Timestamp
+	16, // 20: lake.v1.ListProceduresResponse.procedures:type_name -> lake.v1.Procedure
+	1,  // 21: lake.v1.AppendCommand.name:type_name -> lake.v1.TableName
+	5,  // 22: lake.v1.Catalog.CreateTable:input_type -> lake.v1.CreateTableRequest
+	6,  // 23: lake.v1.Catalog.GetTable:input_type -> lake.v1.GetTableRequest
+	7,  // 24: lake.v1.Catalog.ListTables:input_type -> lake.v1.ListTablesRequest
+	9,  // 25: lake.v1.Catalog.DropTable:input_type -> lake.v1.DropTableRequest
+	11, // 26: lake.v1.Catalog.UndropTable:input_type -> lake.v1.UndropTableRequest
+	12, // 27: lake.v1.Catalog.CompactTable:input_type -> lake.v1.CompactTableRequest
+	14, // 28: lake.v1.Catalog.CatalogSnapshot:input_type -> lake.v1.CatalogSnapshotRequest
+	17, // 29: lake.v1.Procedures.ListProcedures:input_type -> lake.v1.ListProceduresRequest
+	19, // 30: lake.v1.Procedures.GetProcedure:input_type -> lake.v1.GetProcedureRequest
+	4,  // 31: lake.v1.Catalog.CreateTable:output_type -> lake.v1.Table
+	4,  // 32: lake.v1.Catalog.GetTable:output_type -> lake.v1.Table
+	8,  // 33: lake.v1.Catalog.ListTables:output_type -> lake.v1.ListTablesResponse
+	10, // 34: lake.v1.Catalog.DropTable:output_type -> lake.v1.DropTableResponse
+	4,  // 35: lake.v1.Catalog.UndropTable:output_type -> lake.v1.Table
+	13, // 36: lake.v1.Catalog.CompactTable:output_type -> lake.v1.CompactTableResponse
+	15, // 37: lake.v1.Catalog.CatalogSnapshot:output_type -> lake.v1.CatalogSnapshotResponse
+	18, // 38: lake.v1.Procedures.ListProcedures:output_type -> lake.v1.ListProceduresResponse
+	16, // 39: lake.v1.Procedures.GetProcedure:output_type -> lake.v1.Procedure
+	31, // [31:40] is the sub-list for method output_type
+	22, // [22:31] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_lake_proto_init() }
@@ -1553,7 +1712,7 @@ func file_lake_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lake_proto_rawDesc), len(file_lake_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   20,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -29,6 +29,7 @@ const (
 	Catalog_ListTables_FullMethodName      = "/lake.v1.Catalog/ListTables"
 	Catalog_DropTable_FullMethodName       = "/lake.v1.Catalog/DropTable"
 	Catalog_UndropTable_FullMethodName     = "/lake.v1.Catalog/UndropTable"
+	Catalog_CompactTable_FullMethodName    = "/lake.v1.Catalog/CompactTable"
 	Catalog_CatalogSnapshot_FullMethodName = "/lake.v1.Catalog/CatalogSnapshot"
 )
 
@@ -58,6 +59,11 @@ type CatalogClient interface {
 	// when another table carries the name; NOT_FOUND when there is no drop of it.
 	// It is idempotent per incarnation.
 	UndropTable(ctx context.Context, in *UndropTableRequest, opts ...grpc.CallOption) (*Table, error)
+	// CompactTable records the intent to join what small appends left behind in a
+	// table and starts the durable procedure that does it. Rows and their order
+	// stay, and so do older versions. Those who ask while one is under way share
+	// it.
+	CompactTable(ctx context.Context, in *CompactTableRequest, opts ...grpc.CallOption) (*CompactTableResponse, error)
 	// CatalogSnapshot streams the whole directory, or says that it did not
 	// change since known_generation.
 	CatalogSnapshot(ctx context.Context, in *CatalogSnapshotRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CatalogSnapshotResponse], error)
@@ -121,6 +127,16 @@ func (c *catalogClient) UndropTable(ctx context.Context, in *UndropTableRequest,
 	return out, nil
 }
 
+func (c *catalogClient) CompactTable(ctx context.Context, in *CompactTableRequest, opts ...grpc.CallOption) (*CompactTableResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CompactTableResponse)
+	err := c.cc.Invoke(ctx, Catalog_CompactTable_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *catalogClient) CatalogSnapshot(ctx context.Context, in *CatalogSnapshotRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CatalogSnapshotResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &Catalog_ServiceDesc.Streams[0], Catalog_CatalogSnapshot_FullMethodName, cOpts...)
@@ -166,6 +182,11 @@ type CatalogServer interface {
 	// when another table carries the name; NOT_FOUND when there is no drop of it.
 	// It is idempotent per incarnation.
 	UndropTable(context.Context, *UndropTableRequest) (*Table, error)
+	// CompactTable records the intent to join what small appends left behind in a
+	// table and starts the durable procedure that does it. Rows and their order
+	// stay, and so do older versions. Those who ask while one is under way share
+	// it.
+	CompactTable(context.Context, *CompactTableRequest) (*CompactTableResponse, error)
 	// CatalogSnapshot streams the whole directory, or says that it did not
 	// change since known_generation.
 	CatalogSnapshot(*CatalogSnapshotRequest, grpc.ServerStreamingServer[CatalogSnapshotResponse]) error
@@ -193,6 +214,9 @@ func (UnimplementedCatalogServer) DropTable(context.Context, *DropTableRequest) 
 }
 func (UnimplementedCatalogServer) UndropTable(context.Context, *UndropTableRequest) (*Table, error) {
 	return nil, status.Error(codes.Unimplemented, "method UndropTable not implemented")
+}
+func (UnimplementedCatalogServer) CompactTable(context.Context, *CompactTableRequest) (*CompactTableResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CompactTable not implemented")
 }
 func (UnimplementedCatalogServer) CatalogSnapshot(*CatalogSnapshotRequest, grpc.ServerStreamingServer[CatalogSnapshotResponse]) error {
 	return status.Error(codes.Unimplemented, "method CatalogSnapshot not implemented")
@@ -308,6 +332,24 @@ func _Catalog_UndropTable_Handler(srv interface{}, ctx context.Context, dec func
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Catalog_CompactTable_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CompactTableRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CatalogServer).CompactTable(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Catalog_CompactTable_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CatalogServer).CompactTable(ctx, req.(*CompactTableRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Catalog_CatalogSnapshot_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(CatalogSnapshotRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -345,6 +387,10 @@ var Catalog_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "UndropTable",
 			Handler:    _Catalog_UndropTable_Handler,
+		},
+		{
+			MethodName: "CompactTable",
+			Handler:    _Catalog_CompactTable_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

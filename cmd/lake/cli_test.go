@@ -180,6 +180,23 @@ func TestDropWaitsForAWorkerWithoutTemporal(t *testing.T) {
 	require.Contains(t, must(t, "procedure", "list", "--kind", "drop-table", "--format", "json"), `"state":"pending"`)
 }
 
+func TestCompactWaitsForAWorkerWithoutTemporal(t *testing.T) {
+	must(t, "table", "create", "small.t", "--column", "a:i8")
+	for range 3 {
+		must(t, "ingest", "small.t", put(t, "a.csv", "a\n1\n"))
+	}
+	out := must(t, "table", "compact", "small.t", "--dry-run", "--format", "json")
+	require.Contains(t, out, `"dry_run":true`)
+	require.Contains(t, out, `"parts_before":3`)
+	require.NotContains(t, must(t, "procedure", "list", "--format", "csv"), "table-maintenance/small")
+	out = must(t, "table", "compact", "small.t", "--format", "csv")
+	id := strings.Split(strings.Split(out, "\n")[1], ",")[2]
+	require.True(t, strings.HasPrefix(id, "table-maintenance/small/t/"), id)
+	require.Contains(t, must(t, "procedure", "show", id), "pending")
+	require.Contains(t, must(t, "procedure", "list", "--kind", "table-maintenance", "--format", "json"), `"state":"pending"`)
+	fails(t, 1, "small.none", "table", "compact", "small.none")
+}
+
 func TestDropSaysHowToUndoItAndUndropDoes(t *testing.T) {
 	must(t, "table", "create", "back.t", "--column", "a:i8")
 	must(t, "ingest", "back.t", put(t, "a.csv", "a\n1\n2\n"))

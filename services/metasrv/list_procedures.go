@@ -37,8 +37,8 @@ func (s *Server) ListProcedures(ctx context.Context, req *lakepb.ListProceduresR
 	return resp, nil
 }
 
-// proceduresOf lists the procedures of a kind in a namespace. Drops are the
-// only kind whose ids begin with one.
+// proceduresOf lists the procedures of a kind in a namespace. Only the ids of
+// drops and of maintenances begin with one; without a kind, drops are meant.
 func (s *Server) proceduresOf(kind string) func(context.Context, string, string, int) ([]catalog.Procedure, string, error) {
 	return func(ctx context.Context, namespace, cursor string, limit int) ([]catalog.Procedure, string, error) {
 		switch {
@@ -46,6 +46,8 @@ func (s *Server) proceduresOf(kind string) func(context.Context, string, string,
 			return s.catalog.Procedures(ctx, kind, cursor, limit)
 		case kind == "" || kind == catalog.DropKind:
 			return s.catalog.DropsOf(ctx, namespace, cursor, limit)
+		case kind == catalog.MaintenanceKind:
+			return s.catalog.MaintenancesOf(ctx, namespace, cursor, limit)
 		}
 		return nil, "", nil
 	}

@@ -84,6 +84,15 @@ func (c *catalogForwarder) UndropTable(ctx context.Context, req *lakepb.UndropTa
 	return c.server.catalog.UndropTable(ctx, req)
 }
 
+// CompactTable implements lakepb.CatalogServer.
+func (c *catalogForwarder) CompactTable(ctx context.Context, req *lakepb.CompactTableRequest) (*lakepb.CompactTableResponse, error) {
+	ctx, err := onBehalf(ctx, req.GetName())
+	if err != nil {
+		return nil, err
+	}
+	return c.server.catalog.CompactTable(ctx, req)
+}
+
 // ListTables implements lakepb.CatalogServer.
 func (c *catalogForwarder) ListTables(ctx context.Context, req *lakepb.ListTablesRequest) (*lakepb.ListTablesResponse, error) {
 	p, err := caller(ctx)

@@ -23,6 +23,9 @@ type Worker struct {
 	Temporal      Temporal
 	// SweepEvery is the period of the procedure sweep.
 	SweepEvery time.Duration
+	// OperationGCEvery is how often old append operations are forgotten, and
+	// MaintainEvery how often tables are looked over for compaction.
+	OperationGCEvery, MaintainEvery time.Duration
 	// Settle is how old a drop is before a location that looks empty is
 	// believed to be.
 	Settle time.Duration
@@ -30,7 +33,7 @@ type Worker struct {
 
 // NewWorker returns the defaults.
 func NewWorker() *Worker {
-	c := &Worker{set: newSet("worker"), SweepEvery: time.Minute, Settle: drop.DefaultSettle}
+	c := &Worker{set: newSet("worker"), SweepEvery: time.Minute, OperationGCEvery: time.Hour, MaintainEvery: 10 * time.Minute, Settle: drop.DefaultSettle}
 	s := c.set
 	c.Temporal.Address = "127.0.0.1:7233"
 	c.Temporal.add(s, "Temporal server host:port")
@@ -39,6 +42,8 @@ func NewWorker() *Worker {
 	s.add("allow_insecure", "LAKE_ALLOW_INSECURE", choice{stringValue{&c.AllowInsecure}, []string{"", Insecure}}, `"proxy" where a proxy encrypts: allows plaintext to a metadata server on another machine`)
 	c.Common.add(s)
 	s.add("procedure_sweep_every", "LAKE_PROCEDURE_SWEEP_SECS", durationValue{p: &c.SweepEvery, min: time.Second, max: 24 * time.Hour}, "how often procedures that nobody started are looked for")
+	s.add("operation_gc_every", "LAKE_OPERATION_GC_SECS", durationValue{p: &c.OperationGCEvery, min: time.Second, max: 24 * time.Hour}, "how often append operations that are too old to be repeated are forgotten")
+	s.add("table_maintenance_every", "LAKE_TABLE_MAINTENANCE_SECS", durationValue{p: &c.MaintainEvery, min: time.Second, max: 24 * time.Hour}, "how often tables are looked over for compaction")
 	s.add("drop_settle", "LAKE_DROP_SETTLE_SECS", durationValue{p: &c.Settle, min: time.Nanosecond, max: time.Hour}, "how old a drop must be before an empty location is believed to be: longer than an append may still be writing")
 	return c
 }

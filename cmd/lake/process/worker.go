@@ -15,7 +15,8 @@ func NewWorker(c *config.Worker, records *Records, objects *Objects, temporal *T
 	return worker.New(worker.Options{
 		Temporal: temporal.Client, Namespace: c.Temporal.Namespace, Store: records.Store, Objects: objects.Store,
 		Engines: map[string]drop.Engine{enginelance.Name: objects.Tables},
-		Drop:    drop.Options{Settle: c.Settle}, SweepEvery: c.SweepEvery, StopGrace: stopBudget(c.Grace),
+		Drop:    drop.Options{Settle: c.Settle}, StopGrace: stopBudget(c.Grace),
+		SweepEvery: c.SweepEvery, OperationGCEvery: c.OperationGCEvery, MaintainEvery: c.MaintainEvery,
 		Log: tel.Log, Metrics: tel.Metrics,
 	})
 }

@@ -1,0 +1,80 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package metasrv
+
+import (
+	"context"
+
+	"github.com/lakeplane/lake/api/lakepb"
+	"github.com/lakeplane/lake/catalog"
+	"github.com/lakeplane/lake/lake"
+)
+
+// fragmented is an optional ability of an engine: to tell what a compaction
+// would do.
+type fragmented interface {
+	Fragmentation(ctx context.Context, snap lake.Snapshot) (before, after int, err error)
+}
+
+// CompactTable implements lakepb.CatalogServer. Any member of the group
+// answers: the intent is a record of its own, and nothing the leader owns
+// changes here. The compaction itself is the procedure's work.
+func (s *Server) CompactTable(ctx context.Context, req *lakepb.CompactTableRequest) (*lakepb.CompactTableResponse, error) {
+	p, err := caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	name, err := tableName(req.GetName())
+	if err != nil {
+		return nil, err
+	}
+	if !p.May(name.Namespace) {
+		return nil, noTable(name)
+	}
+	if err := s.begin(); err != nil {
+		return nil, err
+	}
+	defer s.working.Done()
+	resp, err := s.compact(ctx, name, req.GetDryRun())
+	return resp, lake.Wrap("compact table "+name.String(), err)
+}
+
+func (s *Server) compact(ctx context.Context, name lake.TableName, dryRun bool) (*lakepb.CompactTableResponse, error) {
+	table, err := s.catalog.Get(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	e, ok := s.opts.Engine.(fragmented)
+	if !ok {
+		return nil, lake.Errorf(lake.Unsupported, "the storage engine %q has no compaction", s.opts.Engine.Name())
+	}
+	before, after, err := e.Fragmentation(ctx, table.Snapshot)
+	if err != nil {
+		return nil, err
+	}
+	id := catalog.MaintenanceID(name, table.Snapshot.Incarnation)
+	if !dryRun {
+		_, _, err = s.catalog.OpenProcedure(ctx, catalog.Procedure{
+			Kind: catalog.MaintenanceKind, ID: id, Namespace: name.Namespace, Table: name.Name,
+		})
+		if err != nil {
+			return nil, err
+		}
+		s.startCompaction(id)
+	}
+	return &lakepb.CompactTableResponse{
+		ProcedureId: id, Table: tableMessage(table), DryRun: dryRun,
+		UiUrl:       s.opts.Starter.UIURL(catalog.MaintenanceKind + "/" + id),
+		PartsBefore: uint64(before), PartsAfter: uint64(after),
+	}, nil
+}
+
+// startCompaction starts the workflow as well as it can; the intent is recorded,
+// so a start that fails is made up for by the sweep.
+func (s *Server) startCompaction(id string) {
+	s.background(func(ctx context.Context) {
+		if err := s.opts.Starter.Start(ctx, catalog.MaintenanceKind, id); err != nil {
+			s.opts.Logger.Warn("metasrv: the workflow of a compaction was not started; the sweep will", "procedure", id, "error", err)
+		}
+	})
+}
