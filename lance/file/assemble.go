@@ -43,7 +43,7 @@ func (a *assembler) node(n *schema.Node) (part, error) {
 	switch n.Type.ID() {
 	case arrow.STRUCT:
 		return a.structure(n)
-	case arrow.LIST, arrow.LARGE_LIST:
+	case arrow.LIST, arrow.LARGE_LIST, arrow.MAP:
 		return a.list(n)
 	}
 	return a.leaf(n)
@@ -137,7 +137,10 @@ func (a *assembler) list(n *schema.Node) (part, error) {
 		return part{}, err
 	}
 	defer child.data.Release()
-	if n.Type.ID() == arrow.LIST && child.data.Len() > math.MaxInt32 {
+	if err := checkMap(n, child.data); err != nil {
+		return part{}, err
+	}
+	if n.Type.ID() != arrow.LARGE_LIST && child.data.Len() > math.MaxInt32 {
 		return part{}, errBatchTooLarge
 	}
 	p := part{levels: child.levels}
@@ -149,6 +152,17 @@ func (a *assembler) list(n *schema.Node) (part, error) {
 	}
 	p.data = array.NewData(n.Type, length, []*memory.Buffer{valid, offsets}, []arrow.ArrayData{child.data}, nulls, 0)
 	return p, nil
+}
+
+// checkMap refuses what Arrow does not take for the entries of a map.
+func checkMap(n *schema.Node, entries arrow.ArrayData) error {
+	if n.Type.ID() != arrow.MAP {
+		return nil
+	}
+	if entries.NullN() != 0 || entries.Children()[0].NullN() != 0 {
+		return corrupt("a map with null entries or keys")
+	}
+	return nil
 }
 
 // offsets unravels a list layer. The length is negative when the levels do not

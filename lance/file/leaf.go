@@ -131,7 +131,7 @@ func newLeaf(n *schema.Node, path string, outer []*schema.Node) (*leaf, error) {
 
 func isList(n *schema.Node) bool {
 	id := n.Type.ID()
-	return id == arrow.LIST || id == arrow.LARGE_LIST
+	return id == arrow.LIST || id == arrow.LARGE_LIST || id == arrow.MAP
 }
 
 // mulRows multiplies a row count by a size and reports overflow.

@@ -4,6 +4,7 @@ package file
 
 import (
 	"context"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -34,6 +35,7 @@ type Reader struct {
 	roots   []*schema.Node
 	columns map[int32]int // field id to column
 	has     map[int32]bool
+	packed  map[int32]bool // structs that are one column
 }
 
 // Open reads the metadata of a file. The source stays with the caller and must
@@ -84,7 +86,7 @@ func (r *Reader) mapColumns(o Options) error {
 		}
 		r.columns[id] = int(numbers[i])
 	}
-	r.has = make(map[int32]bool)
+	r.has, r.packed = make(map[int32]bool), make(map[int32]bool)
 	for _, n := range r.roots {
 		r.markHeld(n)
 	}
@@ -101,10 +103,30 @@ func (r *Reader) markHeld(n *schema.Node) bool {
 	if len(n.Children) == 0 {
 		_, held = r.columns[n.Field.GetId()]
 	}
+	if !held && r.isPacked(n) {
+		r.packed[n.Field.GetId()], held = true, true
+	}
 	if held {
 		r.has[n.Field.GetId()] = true
 	}
 	return held
+}
+
+// isPacked tells whether a field whose children have no columns is one column
+// itself. To leave it out would look as if it had no values.
+func (r *Reader) isPacked(n *schema.Node) bool {
+	_, column := r.columns[n.Field.GetId()]
+	return column && len(n.Children) > 0 && (r.c.minor > 0 || markedPacked(n))
+}
+
+// markedPacked tells whether the metadata of a field asks for one column.
+func markedPacked(n *schema.Node) bool {
+	for _, key := range []string{"packed", "lance-encoding:packed"} {
+		if strings.EqualFold(string(n.Field.GetMetadata()[key]), "true") {
+			return true
+		}
+	}
+	return false
 }
 
 // ownColumns pairs the fields of the list in the file with its columns: in
@@ -114,15 +136,28 @@ func ownColumns(c *container) (ids, numbers []int32, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	add := func(n *schema.Node) {
+		numbers = append(numbers, int32(len(ids)))
+		ids = append(ids, n.Field.GetId())
+	}
 	for _, root := range roots {
-		root.Walk(func(n *schema.Node) {
-			if c.minor == 0 || len(n.Children) == 0 && n.Type.ID() != arrow.STRUCT {
-				numbers = append(numbers, int32(len(ids)))
-				ids = append(ids, n.Field.GetId())
-			}
-		})
+		walkColumns(root, c.minor == 0, add)
 	}
 	return ids, numbers, nil
+}
+
+// walkColumns calls add for the fields with a column, in pre-order.
+func walkColumns(n *schema.Node, inner bool, add func(*schema.Node)) {
+	if markedPacked(n) && len(n.Children) > 0 {
+		add(n)
+		return
+	}
+	if inner || len(n.Children) == 0 && n.Type.ID() != arrow.STRUCT {
+		add(n)
+	}
+	for _, c := range n.Children {
+		walkColumns(c, inner, add)
+	}
 }
 
 // Rows is the number of rows of the file.
@@ -162,7 +197,9 @@ func (r *Reader) project(fields []int32) ([]*schema.Node, error) {
 	var out []*schema.Node
 	for _, n := range r.roots {
 		keep := make(map[*schema.Node]bool)
-		r.selectLeaves(n, len(fields) == 0, wanted, found, keep)
+		if err := r.selectLeaves(n, len(fields) == 0, wanted, found, keep); err != nil {
+			return nil, err
+		}
 		if kept := n.Prune(func(leaf *schema.Node) bool { return keep[leaf] }); kept != nil {
 			out = append(out, kept)
 		}
@@ -175,16 +212,28 @@ func (r *Reader) project(fields []int32) ([]*schema.Node, error) {
 	return out, nil
 }
 
+func anyWanted(n *schema.Node, wanted map[int32]bool) bool {
+	found := false
+	n.Walk(func(c *schema.Node) { found = found || wanted[c.Field.GetId()] })
+	return found
+}
+
 // selectLeaves marks the leaves at or below a wanted field that the file has.
-func (r *Reader) selectLeaves(n *schema.Node, inside bool, wanted, found map[int32]bool, keep map[*schema.Node]bool) {
+func (r *Reader) selectLeaves(n *schema.Node, inside bool, wanted, found map[int32]bool, keep map[*schema.Node]bool) error {
 	id := n.Field.GetId()
 	if wanted[id] {
 		inside, found[id] = true, true
 	}
+	if r.packed[id] && (inside || anyWanted(n, wanted)) {
+		return inColumn(n.Field.GetName(), unsupported("a packed struct"))
+	}
 	for _, c := range n.Children {
-		r.selectLeaves(c, inside, wanted, found, keep)
+		if err := r.selectLeaves(c, inside, wanted, found, keep); err != nil {
+			return err
+		}
 	}
 	if len(n.Children) == 0 && inside && r.has[id] {
 		keep[n] = true
 	}
+	return nil
 }

@@ -259,6 +259,8 @@ func (rc *rootColumn20) data(n *schema.Node, ranges []rows, limit int) (arrow.Ar
 		return rc.structure(n, ranges, limit)
 	case arrow.LIST, arrow.LARGE_LIST:
 		return rc.list(n, ranges, limit)
+	case arrow.MAP:
+		return nil, unsupported("a map in version 2.0")
 	}
 	col := rc.columns[n]
 	if err := col.fill(rc.mem, ranges, limit); err != nil {

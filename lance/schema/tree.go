@@ -18,7 +18,7 @@ type Node struct {
 	Field *lancepb.Field
 	// Type is the Arrow type, built from the children where there are any.
 	Type arrow.DataType
-	// Children are the fields of a struct or the one item of a list.
+	// Children are the fields of a struct or the one item of a list or map.
 	Children []*Node
 }
 
@@ -107,6 +107,11 @@ func (n *Node) setType(path []string) error {
 			return lake.Errorf(lake.Corrupt, "column %s: a list has one child, not %d", strings.Join(path, "."), len(n.Children))
 		}
 		n.Type = listType(name, n.Children[0].Arrow())
+	case "map":
+		var ok bool
+		if n.Type, ok = mapType(n.Children); !ok {
+			return lake.Errorf(lake.Unsupported, "column %s: a map of other than one struct of a key that is not null and a value", strings.Join(path, "."))
+		}
 	default:
 		dt, known := leafType(name)
 		if !known {
@@ -125,6 +130,18 @@ func listType(name string, item arrow.Field) arrow.DataType {
 		return arrow.LargeListOfField(item)
 	}
 	return arrow.ListOfField(item)
+}
+
+// mapType is the type of a map whose only child is a struct of key and value.
+func mapType(children []*Node) (arrow.DataType, bool) {
+	if len(children) != 1 {
+		return nil, false
+	}
+	entries, ok := children[0].Type.(*arrow.StructType)
+	if !ok || entries.NumFields() != 2 || entries.Field(0).Nullable {
+		return nil, false
+	}
+	return arrow.MapOfFields(entries.Field(0), entries.Field(1)), true
 }
 
 // Arrow returns the Arrow field of the node.
@@ -178,9 +195,16 @@ func (n *Node) Prune(keep func(leaf *Node) bool) *Node {
 	if len(out.Children) == 0 {
 		return nil
 	}
-	if n.Type.ID() == arrow.STRUCT {
+	switch n.Type.ID() {
+	case arrow.STRUCT:
 		out.Type = arrow.StructOf(arrowFields(out.Children)...)
-	} else {
+	case arrow.MAP:
+		// A map without its keys or its values is a list of what is left.
+		var ok bool
+		if out.Type, ok = mapType(out.Children); !ok {
+			out.Type = arrow.ListOfField(out.Children[0].Arrow())
+		}
+	default:
 		out.Type = listType(n.Field.GetLogicalType(), out.Children[0].Arrow())
 	}
 	return out

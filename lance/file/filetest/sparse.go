@@ -74,6 +74,12 @@ var SparseColumns = []SparseColumn{
 	}},
 }
 
+// UnreadableColumn is a column that no mini-block holds, so that stock LanceDB
+// 0.31.0 does not read it: one row has too many null structs before a value.
+var UnreadableColumn = SparseColumn{"too many null structs in one row", nestedField(arrow.PrimitiveTypes.Int64), func(b array.Builder) {
+	sparseRow(b, 80_000, func(items array.Builder) { items.(*array.Int64Builder).Append(7) })
+}}
+
 func listField(item arrow.DataType) arrow.Field {
 	return arrow.Field{Name: "c", Type: arrow.ListOf(item), Nullable: true}
 }
