@@ -21,8 +21,12 @@ func conform(rec arrow.RecordBatch, schema *arrow.Schema) (arrow.RecordBatch, er
 	columns := make([]arrow.Array, schema.NumFields())
 	for i, want := range schema.Fields() {
 		at := rec.Schema().FieldIndices(want.Name)
-		if len(at) != 1 {
-			return nil, lake.Errorf(lake.Invalid, "ingest: column %q of the table is there %d times", want.Name, len(at))
+		switch len(at) {
+		case 0:
+			return nil, lake.Errorf(lake.Invalid, "ingest: the rows lack column %q of the table", want.Name)
+		case 1:
+		default:
+			return nil, lake.Errorf(lake.Invalid, "ingest: the rows have column %q %d times", want.Name, len(at))
 		}
 		col := rec.Column(at[0])
 		if !arrow.TypeEqual(col.DataType(), want.Type) {

@@ -190,6 +190,7 @@ func TestEverySQLInfoCodeIsAnswered(t *testing.T) {
 	} {
 		require.Contains(t, fmt.Sprint(answered[int32(code)]), want, "code %d", code)
 	}
+	require.Equal(t, []any{arrow.UnionTypeCode(2), int64(0)}, answered[int32(pb.SqlInfo_SQL_DEFAULT_TRANSACTION_ISOLATION)], "the JDBC driver casts it to Long")
 	some := list(t, c, schema_ref.SqlInfo)(c.GetSqlInfo(t.Context(), []flightsql.SqlInfo{flightsql.SqlInfoMaxTablesInSelect, 99_999, flightsql.SqlInfoFlightSqlServerName}))
 	require.Equal(t, []string{"560", "0"}, column(some, 0), "in the order asked for, without unknown codes")
 }
@@ -250,6 +251,9 @@ func TestTenThousandTablesAreListedFromOneGeneration(t *testing.T) {
 	start := time.Now()
 	require.Equal(t, n, list(t, c, schema_ref.TablesWithIncludedSchema)(c.GetTables(t.Context(), &flightsql.GetTablesOpts{IncludeSchema: true})).rows())
 	t.Logf("with schemas: %s", time.Since(start))
+	start = time.Now()
+	require.Equal(t, fmt.Sprintf("{\"n\":%d}\n", n), mustRun(t, c, "SELECT count(*) AS n FROM information_schema.tables").json(t))
+	t.Logf("information_schema: %s", time.Since(start))
 	require.Equal(t, before, l.authority.count("GetTable"), "no call for a single table")
 }
 

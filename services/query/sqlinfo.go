@@ -132,7 +132,9 @@ var sqlLimits = map[pb.SqlInfo]any{
 // sqlTransactions says that there are none: each statement reads its own
 // snapshot of each table.
 var sqlTransactions = map[pb.SqlInfo]any{
-	pb.SqlInfo_SQL_DEFAULT_TRANSACTION_ISOLATION:             int32(pb.SqlTransactionIsolationLevel_SQL_TRANSACTION_NONE),
+	// The standard says int32 here, but the JDBC driver casts to Long and fails
+	// on anything else, as the servers of the Arrow project send int64.
+	pb.SqlInfo_SQL_DEFAULT_TRANSACTION_ISOLATION:             int64(pb.SqlTransactionIsolationLevel_SQL_TRANSACTION_NONE),
 	pb.SqlInfo_SQL_TRANSACTIONS_SUPPORTED:                    false,
 	pb.SqlInfo_SQL_SUPPORTED_TRANSACTIONS_ISOLATION_LEVELS:   bits(pb.SqlTransactionIsolationLevel_SQL_TRANSACTION_NONE),
 	pb.SqlInfo_SQL_DATA_DEFINITION_CAUSES_TRANSACTION_COMMIT: false,

@@ -79,7 +79,7 @@ func (w *batchWriter) write(rec arrow.RecordBatch) error {
 
 func (w *batchWriter) send(rec arrow.RecordBatch, size int64) error {
 	if size > maxMessageBytes {
-		return lake.Errorf(lake.Exhausted, "row %d of the result has %d bytes: a row may have at most %d: select fewer or shorter columns", w.rows, size, int64(maxMessageBytes))
+		return lake.Errorf(lake.Exhausted, "row %d has %d bytes: a row may have at most %d: use fewer or shorter columns", w.rows, size, int64(maxMessageBytes))
 	}
 	w.payloads.batch = rec
 	err := w.ipc.Write(rec)
@@ -137,5 +137,5 @@ func checkMessage(n int) error {
 	if n <= maxMessageBytes+32<<10 {
 		return nil
 	}
-	return lake.Errorf(lake.Exhausted, "a message of the result has %d bytes: at most %d are allowed", n, int64(maxMessageBytes))
+	return lake.Errorf(lake.Exhausted, "a message has %d bytes: at most %d are allowed", n, int64(maxMessageBytes))
 }

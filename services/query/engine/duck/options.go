@@ -40,7 +40,8 @@ type Options struct {
 	// half of the message size stock gRPC clients accept.
 	BatchBytes int
 	// MaxRowBytes is the largest row the engine delivers: a row cannot be
-	// split over messages. Default: 3.5 MiB.
+	// split over messages. Default: 4 MiB less 64 KiB for headers, which is also
+	// the largest row that can be appended by bulk ingestion.
 	MaxRowBytes int
 	// FirstBatchRows bounds the rows of the first batch, so that a client sees
 	// rows early. Default: 2,048.
@@ -71,7 +72,7 @@ func (o Options) withDefaults() Options {
 	orDefault(&o.Parsers, 2)
 	orDefault(&o.BatchRows, 65_536)
 	orDefault(&o.BatchBytes, 2<<20)
-	orDefault(&o.MaxRowBytes, 3_670_016)
+	orDefault(&o.MaxRowBytes, 4<<20-64<<10)
 	orDefault(&o.FirstBatchRows, 2_048)
 	orDefault(&o.BatchDelay, 100*time.Millisecond)
 	orDefault(&o.Catalog, "lake")

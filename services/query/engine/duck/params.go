@@ -9,6 +9,7 @@ package duck
 import "C"
 
 import (
+	"fmt"
 	"unicode/utf8"
 	"unsafe"
 
@@ -43,7 +44,7 @@ func (s *statement) bindRow(row arrow.RecordBatch) error {
 	for i, col := range row.Columns() {
 		v, err := value(col, 0)
 		if err != nil {
-			return lake.Wrap("parameter "+row.ColumnName(i), err)
+			return lake.Wrap(fmt.Sprintf("parameter %d", i+1), err) // clients count from 1, and name columns at will
 		}
 		err = s.bind(i, v)
 		C.duckdb_destroy_value(&v)
@@ -69,7 +70,8 @@ func (s *statement) bindNulls() error {
 
 // value makes a DuckDB value of one element. The caller destroys it.
 func value(arr arrow.Array, i int) (C.duckdb_value, error) {
-	if arr.IsNull(i) {
+	// An array of type null has no bitmap, and IsNull denies its nulls.
+	if arr.IsNull(i) || arr.DataType().ID() == arrow.NULL {
 		return C.duckdb_create_null_value(), nil
 	}
 	if v := numberValue(arr, i); v != nil {

@@ -189,6 +189,7 @@ func TestParameters(t *testing.T) {
 		{"18446744073709551615", "uint64 18446744073709551615", arrow.PrimitiveTypes.Uint64},
 		{`"2026-01-01"`, "date32 2026-01-01", arrow.FixedWidthTypes.Date32},
 		{`"-1.50"`, "decimal(9, 2) -1.5", &arrow.Decimal128Type{Precision: 9, Scale: 2}},
+		{"null", "int32 (null)", arrow.Null},                 // what ADBC for Python sends for None
 		{"null", "int32 (null)", arrow.PrimitiveTypes.Int64}, // DuckDB's NULL has no type of its own
 		{`{"x":1.5,"label":"l"}`, `struct<x: float64 nullable, label: utf8 nullable> {"label":"l","x":1.5}`, point},
 	} {

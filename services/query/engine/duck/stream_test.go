@@ -80,6 +80,8 @@ func TestOversizeRows(t *testing.T) {
 	require.Len(t, got, 4) // two fit below 2 MiB
 	got, _ = ask(t, e, "SELECT repeat('x', 3000000) AS s FROM range(2)")
 	require.Len(t, got, 2) // larger than a batch, smaller than a message
+	got, _ = ask(t, e, "SELECT repeat('x', 4100000) AS s")
+	require.Len(t, got, 1) // what bulk ingestion takes can be read
 	err := e.Execute(context.Background(), engine.Request{SQL: "SELECT repeat('x', 5000000) AS s"}, discard)
 	require.True(t, lake.Is(err, lake.Exhausted), "%v", err)
 	require.ErrorContains(t, err, "row of 5000")
