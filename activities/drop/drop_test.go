@@ -374,6 +374,34 @@ func TestFinishWaitsForWritersToGiveUp(t *testing.T) {
 	require.NotEmpty(t, f.Keys(t, "drop/"))
 }
 
+// A maintenance that was under way may write under the location until its
+// attempt has stopped.
+func TestFinishWaitsForAMaintenanceToStop(t *testing.T) {
+	f := setup(t, drop.Options{})
+	held := f.Table(t, table, 1, 1)
+	p, _, err := f.Catalog.OpenProcedure(t.Context(), catalog.Procedure{
+		Kind: catalog.MaintenanceKind, ID: catalog.MaintenanceID(table, held.Snapshot.Incarnation),
+	})
+	require.NoError(t, err)
+	claimed := p
+	claimed.State, claimed.Epoch, claimed.Deadline = catalog.ProcedureRunning, 1, time.Now().Add(time.Hour)
+	claimed, err = f.Catalog.CommitProcedure(t.Context(), p, claimed)
+	require.NoError(t, err)
+	step := f.Drop(t, held, past())
+	for _, name := range []string{workflows.DropBegin, workflows.DropDeleteObjects, workflows.DropClearHistory} {
+		f.run(t, name, step)
+	}
+	out := f.run(t, workflows.DropFinish, step)
+	require.NotNil(t, out.Wait)
+	require.WithinDuration(t, claimed.Deadline, *out.Wait, time.Second)
+	stopped := claimed
+	stopped.State, stopped.Deadline = catalog.ProcedureCancelled, time.Time{}
+	_, err = f.Catalog.CommitProcedure(t.Context(), claimed, stopped)
+	require.NoError(t, err)
+	require.True(t, f.run(t, workflows.DropFinish, step).Over)
+	f.RequireGone(t, step)
+}
+
 // TestALargePageIsSeveralListings drops more than one listing returns, from a
 // store that deletes batches and one that does not.
 func TestALargePageIsSeveralListings(t *testing.T) {
