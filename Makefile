@@ -45,8 +45,8 @@ test-backends: ## run the conformance suites of every storage backend
 	@tools/setup.sh postgres s3
 	@$(SUMMARY) -count=1 -timeout 20m ./metastore/... ./objstore/... ./engine/...
 
-test-clients: build ## run stock clients (ADBC, LanceDB) against a real server
-	@tools/setup.sh
+test-clients: build ## run stock clients (ADBC, JDBC, Rust) against a real server
+	@tools/setup.sh clients
 	@cd test/blackbox && LAKE_BIN=$(CURDIR)/$(BIN)/lake $(GO) tool -modfile=../../tools/go.mod gotestsum --format testname -- -count=1 -timeout 10m ./...
 
 test-robustness: build ## kill real processes at every step and check the invariants

@@ -27,6 +27,41 @@ node_modules() {
   (cd test/interop && npm ci --no-audit --no-fund --loglevel=error </dev/null) || say "npm ci failed: the LanceDB interop tests will be skipped"
 }
 
+# newer A B: A is there and was made after B. The clients below are pinned by B.
+newer() { [ -e "$1" ] && [ "$1" -nt "$2" ]; }
+
+clients() {
+  client_python || say "no ADBC driver for Python: its tests will be skipped"
+  client_node || say "no Rust client for Node: its tests will be skipped"
+  client_jdbc || say "no JDBC driver: its tests will be skipped"
+}
+
+client_python() (
+  cd test/clients/python || return 1
+  newer .venv/.installed requirements.txt && return 0
+  command -v python3 >/dev/null || debian python3 python3-venv || return 1
+  say "installing the ADBC driver for Python"
+  python3 -m venv .venv || { debian python3-venv && python3 -m venv .venv; } || return 1
+  .venv/bin/pip install -q --disable-pip-version-check -r requirements.txt </dev/null && touch .venv/.installed
+)
+
+client_node() (
+  cd test/clients/node || return 1
+  newer node_modules/.package-lock.json package-lock.json && return 0
+  command -v npm >/dev/null || debian nodejs npm || return 1
+  say "installing the Rust client for Node"
+  # npm ci refuses the lock: it lacks a platform that was never published.
+  npm install --no-save --no-audit --no-fund --loglevel=error </dev/null
+)
+
+client_jdbc() (
+  cd test/clients/jdbc || return 1
+  newer lib/.installed pom.xml && return 0
+  { command -v javac && command -v mvn; } >/dev/null || debian default-jdk-headless maven || return 1
+  say "installing the JDBC driver"
+  mvn -q -B -Dmaven.repo.local="$PWD/.m2" dependency:copy-dependencies -DoutputDirectory=lib </dev/null && touch lib/.installed
+)
+
 postgres() {
   compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && return 0
   # Without create_main_cluster=false the package would start a server of its own.
@@ -53,6 +88,7 @@ s3() {
 
 need_go
 node_modules
+case " $* " in *" clients "*) clients ;; esac
 case " $* " in *" postgres "*) postgres ;; esac
 case " $* " in *" s3 "*) s3 ;; esac
 exit 0
