@@ -24,7 +24,10 @@ import (
 	"github.com/lakeplane/lake/activities/drop"
 	"github.com/lakeplane/lake/activities/drop/droptest"
 	"github.com/lakeplane/lake/activities/lease"
+	"github.com/lakeplane/lake/activities/maintain"
+	"github.com/lakeplane/lake/activities/operationgc"
 	"github.com/lakeplane/lake/catalog"
+	enginelance "github.com/lakeplane/lake/engine/lance"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/metastore/pebble"
 	"github.com/lakeplane/lake/objstore/local"
@@ -57,13 +60,22 @@ func beWorker(dir, address string) error {
 	if err != nil {
 		return err
 	}
+	tables, err := enginelance.New(enginelance.Options{Store: objects})
+	if err != nil {
+		return err
+	}
 	c, err := client.NewLazyClient(client.Options{HostPort: address, Namespace: "lake", Logger: worker.Logger(silent)})
 	if err != nil {
 		return err
 	}
 	w, err := worker.New(worker.Options{
 		Temporal: c, Namespace: "lake", Store: store, Objects: &slowObjects{Store: objects, delay: time.Millisecond},
-		Engines: map[string]drop.Engine{droptest.EngineName: droptest.Engine},
+		Engines: map[string]drop.Engine{droptest.EngineName: droptest.Engine, enginelance.Name: tables},
+		Maintain: maintain.Options{
+			Lease: lease.Options{TTL: 4 * time.Second}, Beat: 100 * time.Millisecond, Saved: 4,
+		},
+		OperationGC:      operationgc.Options{Budget: lease.Budget{Items: 1, Time: time.Second}},
+		OperationGCEvery: time.Second, MaintainEvery: time.Second,
 		Drop: drop.Options{
 			ListPage: 40, Parallel: 2, Budget: lease.Budget{Items: 200, Time: time.Second}, Settle: time.Nanosecond,
 		},
