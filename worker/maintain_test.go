@@ -175,6 +175,7 @@ func TestOldOperationsAreForgotten(t *testing.T) {
 	require.Len(t, d.Keys(t, "append-operation/"), young)
 	require.NoError(t, d.starter.Wait(t.Context(), ref))
 	requireCounted(t, registry, "lake_operation_gc_removed_total", old)
+	requireSmallHistory(t, d.client, ref.String())
 	capture(t, d.client, "operationgc/simple", ref.String())
 	capture(t, d.client, "operationgc/dryrun", workflows.OperationGCDryRunRef().String())
 	captureRun(t, d.client, "procedureplan/operations", workflows.ProcedurePlanKind)
