@@ -66,7 +66,7 @@ func TestRandomCrashes(t *testing.T) {
 					name: fmt.Sprintf("-seed %d, lane %d", start, i),
 				}
 				l.tally, l.compacts = &total, l.backend == onPostgres
-				l.run(*loops / lanes)
+				l.run((*loops + lanes - 1 - i) / lanes)
 			})
 		}
 	})
