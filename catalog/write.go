@@ -78,7 +78,7 @@ func (c *Catalog) Advance(ctx context.Context, fence Fence, table Table, next la
 	moved := table
 	moved.Snapshot, moved.UpdatedAt = next, c.now()
 	moved = moved.stored()
-	if err := errors.Join(fence.check(), table.checkNext(next, appends)); err != nil {
+	if err := errors.Join(fence.check(), table.checkNext(next, appends), c.checkAges(appends)); err != nil {
 		return Table{}, lake.Wrap(verb, err)
 	}
 	move := metastore.Update(tableKey(table.Name), table.raw, moved.raw)
@@ -96,6 +96,18 @@ func (c *Catalog) Advance(ctx context.Context, fence Fence, table Table, next la
 		return Table{}, lake.Wrap(verb, c.advanceError(ctx, fence, table, move, err))
 	}
 	return moved, nil
+}
+
+// checkAges refuses operations that became too old while they waited: a twin may
+// have been committed and forgotten meanwhile, and the absence of a record would
+// prove nothing.
+func (c *Catalog) checkAges(appends []Operation) error {
+	for _, a := range appends {
+		if err := c.checkAge(a.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (t Table) checkNext(next lake.Snapshot, appends []Operation) error {

@@ -377,3 +377,18 @@ func TestLostAnswerThenOvertaken(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 3, now.Snapshot.Version)
 }
+
+// TestAnOperationTooOldIsNotCommitted: one that waited for its commit until its
+// twin's record may be gone proves nothing by the absence of a record.
+func TestAnOperationTooOldIsNotCommitted(t *testing.T) {
+	store := newHooked(t)
+	now := time.Now()
+	c := catalog.New(store, catalog.Options{Now: func() time.Time { return now }})
+	f := lead(t, store)
+	table := create(t, c, f, name("red.waiting"))
+	op := operation()
+	now = now.Add(lake.OperationRetention + time.Minute)
+	_, err := advance(t, c, f, table, op)
+	requireKind(t, lake.Precondition, err)
+	require.ErrorContains(t, err, op.ID.String())
+}

@@ -200,6 +200,7 @@ func (w *World) Operations(t testing.TB, n int, at time.Time) (made []catalog.Op
 	snap := lake.Snapshot{Engine: "none", Location: lake.Place(name, inc), Incarnation: inc, Version: 1, Manifest: lake.Manifest{Path: "m", Size: 1}}
 	table, err := w.Catalog.Create(t.Context(), w.Fence, catalog.Table{Name: name, Snapshot: snap, Schema: []byte("schema")}, nil)
 	require.NoError(t, err)
+	then := catalog.New(w.Store, catalog.Options{Now: func() time.Time { return at }}) // an old id is not committed today
 	for left := n; left > 0; left -= catalog.MaxGroup {
 		group := make([]catalog.Operation, min(left, catalog.MaxGroup))
 		for i := range group {
@@ -208,7 +209,7 @@ func (w *World) Operations(t testing.TB, n int, at time.Time) (made []catalog.Op
 		}
 		next := table.Snapshot
 		next.Version++
-		table, err = w.Catalog.Advance(t.Context(), w.Fence, table, next, nil, group)
+		table, err = then.Advance(t.Context(), w.Fence, table, next, nil, group)
 		require.NoError(t, err)
 		made = append(made, group...)
 	}
