@@ -156,8 +156,10 @@ func TestEveryProblemIsNamed(t *testing.T) {
 		"a data file is gone":  {func(d *deployment) { d.replace(d.keys("/data/")[0], nil) }, []string{"missing"}},
 		"a data file is short": {func(d *deployment) { d.replace(d.keys("/data/")[0], []byte("x")) }, []string{"short"}},
 		"a manifest is gone":   {func(d *deployment) { d.replace(d.keys("18446744073709551613.manifest")[0], nil) }, []string{"missing 2"}},
-		"a manifest is damaged": {func(d *deployment) { d.replace(d.keys("18446744073709551613.manifest")[0], []byte("x")) },
-			[]string{"damaged 2"}},
+		"a manifest is damaged": {
+			func(d *deployment) { d.replace(d.keys("18446744073709551613.manifest")[0], []byte("x")) },
+			[]string{"damaged 2"},
+		},
 		"a stranger's version": {func(d *deployment) {
 			require.NoError(t, d.objects.Put(t.Context(), d.table.Snapshot.Location.Prefix()+"_versions/18446744073709551611.manifest", nil))
 		}, []string{"foreign 4"}},

@@ -124,7 +124,7 @@ func (s *Store) attempts(ctx context.Context, request func(context.Context) erro
 	defer cancel()
 	for n := 1; ; n++ {
 		var v verdict
-		err, v = s.attempt(whole, request)
+		v, err = s.attempt(whole, request)
 		if err == nil || v == final {
 			return doubtful, err
 		}
@@ -135,9 +135,10 @@ func (s *Store) attempts(ctx context.Context, request func(context.Context) erro
 	}
 }
 
-func (s *Store) attempt(ctx context.Context, request func(context.Context) error) (error, verdict) { //nolint:revive // the verdict is about the error
+// attempt makes one request and says what its error means.
+func (s *Store) attempt(ctx context.Context, request func(context.Context) error) (verdict, error) {
 	if err := s.pace.enter(ctx); err != nil {
-		return err, final
+		return final, err
 	}
 	one, cancel := context.WithTimeout(ctx, s.opts.RequestTimeout)
 	defer cancel()
@@ -145,11 +146,11 @@ func (s *Store) attempt(ctx context.Context, request func(context.Context) error
 	err := request(one)
 	if err == nil {
 		s.pace.leave(false, began)
-		return nil, final
+		return final, nil
 	}
 	v := judge(ctx, err)
 	s.pace.leave(v == slowDown, began)
-	return err, v
+	return v, err
 }
 
 // Put implements [objstore.Store].
@@ -179,11 +180,10 @@ func (s *Store) settle(ctx context.Context, key string, cause error, ours func(o
 	found, err := s.open(ctx, key)
 	switch {
 	case err == nil:
-		defer found.Close()
-		if ours(found) {
-			return nil
+		if won := ours(found); won {
+			return found.Close()
 		}
-		return storeError("put", key, cause)
+		return errors.Join(storeError("put", key, cause), found.Close())
 	case errors.Is(err, objstore.ErrNotFound) && !refusedByCondition(cause):
 		return storeError("put", key, cause) // nothing was stored, as far as can be seen
 	}

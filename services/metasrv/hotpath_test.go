@@ -71,12 +71,12 @@ func TestAKeptTableIsOnlyAGuess(t *testing.T) {
 	store := memory.New()
 	defer store.Close()
 	storage := enginetest.NewMemory()
-	a, b := startOn(t, store, storage), (*authority)(nil)
+	a := startOn(t, store, storage)
 	a.create(t, "a", "t")
 	_, err := a.put(t.Context(), newOp(t, "a", "t", 0))
 	require.NoError(t, err)
 
-	b = startOn(t, store, storage) // takes over at once
+	b := startOn(t, store, storage) // takes over at once
 	_, err = b.put(t.Context(), newOp(t, "a", "t", 1))
 	require.NoError(t, err)
 	_, err = b.catalog.DropTable(t.Context(), &lakepb.DropTableRequest{Name: nameOf("a", "t")})

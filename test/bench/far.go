@@ -89,8 +89,7 @@ func startFar(ctx context.Context, work string, latency time.Duration) (client *
 	go func() { served <- server.Serve(serving, lis, metasrv.ListenOptions{Auth: access.Development()}) }()
 	stop = func() {
 		cancel()
-		<-served
-		_ = errors.Join(engine.Close(), store.Close(), objects.Close())
+		_ = errors.Join(<-served, engine.Close(), store.Close(), objects.Close()) // nothing is kept of them
 	}
 	for !server.Leading() {
 		time.Sleep(10 * time.Millisecond)

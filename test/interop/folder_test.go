@@ -66,7 +66,7 @@ type newFile struct{ *os.File }
 func (n newFile) Commit() error { return n.Close() }
 func (n newFile) Abort() error {
 	if err := n.Close(); err != nil {
-		return nil // committed
+		return nil //nolint:nilerr // closed already: it was committed
 	}
 	return os.Remove(n.Name())
 }

@@ -146,8 +146,15 @@ func (h *history) step() {
 		name string
 		do   func()
 	}{
-		{"append", h.append}, {"append by stock", h.appendByStock}, {"delete", h.delete}, {"delete by stock", h.deleteByStock},
-		{"compact", h.compact}, {"optimize by stock", h.optimizeByStock}, {"add column", h.addColumn}, {"drop column", h.dropColumn}, {"rename column", h.renameColumn},
+		{"append", h.append},
+		{"append by stock", h.appendByStock},
+		{"delete", h.delete},
+		{"delete by stock", h.deleteByStock},
+		{"compact", h.compact},
+		{"optimize by stock", h.optimizeByStock},
+		{"add column", h.addColumn},
+		{"drop column", h.dropColumn},
+		{"rename column", h.renameColumn},
 	}
 	s := steps[h.r.IntN(len(steps))]
 	h.log = append(h.log, s.name)
