@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/lakeplane/lake/api/lakepb"
+	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/engine"
 	"github.com/lakeplane/lake/engine/enginetest"
 	"github.com/lakeplane/lake/internal/appendwire"
@@ -246,4 +247,27 @@ func TestUnpublishedVersionsAreTriedAgain(t *testing.T) {
 	a.engine.mu.Lock()
 	defer a.engine.mu.Unlock()
 	require.Equal(t, []lake.Version{2}, a.engine.published)
+}
+
+// TestADroppedTableGetsNoObjects: a process that was stopped between a commit
+// and its publication does not bring an object back under a dropped table.
+func TestADroppedTableGetsNoObjects(t *testing.T) {
+	store := memory.New()
+	defer store.Close()
+	a := startOn(t, store, enginetest.NewMemory(), func(o *metasrv.Options) {
+		// What is committed looks old at once.
+		o.Catalog = catalog.New(o.Store, catalog.Options{Now: func() time.Time { return time.Now().Add(-time.Minute) }})
+	})
+	a.create(t, "a", "t")
+	a.store.set(func(_ metastore.Txn, next func() error) error {
+		a.store.set(nil)
+		err := next()
+		_, dropErr := a.catalog.DropTable(t.Context(), &lakepb.DropTableRequest{Name: nameOf("a", "t")})
+		return errors.Join(err, dropErr)
+	})
+	_, err := a.put(t.Context(), newOp(t, "a", "t", 0))
+	requireCode(t, codes.Unavailable, err, "the table was dropped")
+	a.engine.mu.Lock()
+	defer a.engine.mu.Unlock()
+	require.Equal(t, []lake.Version{1}, a.engine.published)
 }

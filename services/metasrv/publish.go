@@ -14,6 +14,9 @@ import (
 const (
 	publishAttempts   = 5
 	firstPublishPause = 50 * time.Millisecond
+	// publishDoubt is far below the time for which a drop waits before it
+	// believes that a location is empty.
+	publishDoubt = 5 * time.Second
 	// publishedSize bounds the locations whose published version is
 	// remembered.
 	publishedSize = 16_384
@@ -56,6 +59,9 @@ func (s *Server) publish(ctx context.Context, table catalog.Table) error {
 		if attempt > 0 && !pause(ctx, firstPublishPause<<(attempt-1)) {
 			break
 		}
+		if err = s.stillThere(ctx, table); err != nil {
+			break
+		}
 		if err = s.opts.Engine.Publish(ctx, snap); err == nil {
 			s.published.add(snap)
 			s.finisher.pay(table)
@@ -69,6 +75,21 @@ func (s *Server) publish(ctx context.Context, table catalog.Table) error {
 		s.finisher.owe(table)
 	}
 	return lake.Errorf(lake.Undetermined, "version %d is committed and could not be published: %w", snap.Version, err)
+}
+
+// stillThere refuses to publish a version of a table that is no more: its
+// objects may be gone, verified and forgotten, and nobody would own one that
+// came back. A drop waits for what was just committed, so only a version that is
+// older is looked up, which a process was stopped over, perhaps.
+func (s *Server) stillThere(ctx context.Context, table catalog.Table) error {
+	if time.Since(table.UpdatedAt) < publishDoubt {
+		return nil
+	}
+	now, err := s.catalog.Get(ctx, table.Name)
+	if lake.Is(err, lake.NotFound) || err == nil && now.Snapshot.Incarnation != table.Snapshot.Incarnation {
+		return lake.Errorf(lake.Precondition, "the table was dropped")
+	}
+	return err
 }
 
 // hopeless reports whether a publication fails for good: its objects are gone,
