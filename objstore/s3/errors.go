@@ -64,6 +64,10 @@ func refusedByCondition(err error) bool {
 	return statusOf(err) == http.StatusPreconditionFailed || codeOf(err) == "PreconditionFailed"
 }
 
+// unknownUser are the codes for an access key that nobody has, which not every
+// service answers with the status 403.
+var unknownUser = map[string]bool{"InvalidAccessKeyId": true, "XAdminUserNotFound": true}
+
 // storeError classifies a final error by what a caller can do.
 func storeError(op, key string, err error) error {
 	if err == nil {
@@ -74,6 +78,8 @@ func storeError(op, key string, err error) error {
 		return fmt.Errorf("%s object %q: %w", op, key, err)
 	case code == "NoSuchBucket":
 		return lake.Errorf(lake.Precondition, "%s object %q: %w", op, key, err)
+	case unknownUser[code]:
+		return lake.Errorf(lake.Denied, "%s object %q: %w", op, key, err)
 	case status == http.StatusNotFound, code == "NoSuchKey":
 		return fmt.Errorf("%w: %q", objstore.ErrNotFound, key)
 	case refusedByCondition(err):

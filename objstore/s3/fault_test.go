@@ -269,7 +269,7 @@ func TestReadsUnderFaults(t *testing.T) {
 // TestOpeningIsOneRequest, and reading the end of an object no further one.
 func TestOpeningIsOneRequest(t *testing.T) {
 	s, w := overWire(t)
-	data := make([]byte, 100_000)
+	data := make([]byte, 300_000)
 	require.NoError(t, s.Put(t.Context(), "x", data))
 	require.NoError(t, s.Put(t.Context(), "small", []byte("manifest")))
 	before := w.requests.Load()

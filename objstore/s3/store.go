@@ -70,7 +70,7 @@ func (s *Store) isVersioned(ctx context.Context) (versioned bool, err error) {
 		return versioned, nil
 	case codeOf(err) == "NotImplemented", statusOf(err) == http.StatusNotImplemented, statusOf(err) == http.StatusMethodNotAllowed:
 		return false, nil
-	case statusOf(err) == http.StatusNotFound:
+	case codeOf(err) == "NoSuchBucket":
 		return false, lake.Errorf(lake.Precondition, "bucket %s does not exist: %w", s.opts.Bucket, err)
 	}
 	return false, lake.Wrap("bucket "+s.opts.Bucket, storeError("look at the bucket of", s.opts.Prefix, err))
