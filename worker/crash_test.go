@@ -5,7 +5,6 @@
 package worker_test
 
 import (
-	"syscall"
 	"testing"
 	"time"
 
@@ -76,7 +75,7 @@ func TestTheServerDiesAndComesBack(t *testing.T) {
 			d.start(t, second)
 			for i := range kills() {
 				d.middle(t, int64(200*(i+1)))
-				require.NoError(t, syscall.Kill(d.temporal.PID(), syscall.SIGKILL))
+				killTemporal(d.temporal)
 				require.Eventually(t, func() bool { return d.temporal.Restarts() == i+1 }, 30*time.Second, 10*time.Millisecond)
 			}
 			d.wait(t, 90*time.Second, step, second)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -186,4 +187,12 @@ func (d *deployment) wait(t *testing.T, within time.Duration, steps ...workflows
 func (d *deployment) middle(t *testing.T, deletes int64) {
 	t.Helper()
 	require.Eventually(t, func() bool { return d.objects.deletes.Load() >= deletes }, 30*time.Second, time.Millisecond)
+}
+
+// killTemporal ends the current child, if there is one: between two there is
+// none, and a signal to process 0 would end the test and all it belongs to.
+func killTemporal(s *devtemporal.Server) {
+	if pid := s.PID(); pid > 0 {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by itself
+	}
 }

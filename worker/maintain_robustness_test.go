@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
@@ -70,7 +69,7 @@ func TestUpkeepSurvivesKills(t *testing.T) {
 		cmd := startChild(t, dir, temporal.Address())
 		time.Sleep(200*time.Millisecond + rand.N(1500*time.Millisecond))
 		if kill%5 == 4 {
-			_ = syscall.Kill(temporal.PID(), syscall.SIGKILL)
+			killTemporal(temporal)
 		}
 		require.NoError(t, cmd.Process.Kill())
 		_ = cmd.Wait()

@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -99,7 +98,7 @@ func TestWorkerProcessesAreKilled(t *testing.T) {
 		cmd := startChild(t, dir, temporal.Address())
 		time.Sleep(200*time.Millisecond + rand.N(1500*time.Millisecond))
 		if kills%5 == 4 {
-			_ = syscall.Kill(temporal.PID(), syscall.SIGKILL)
+			killTemporal(temporal)
 		}
 		require.NoError(t, cmd.Process.Kill())
 		_ = cmd.Wait()
