@@ -59,6 +59,21 @@ func CheckPrefix(prefix string) error {
 	return CheckKey(folder)
 }
 
+// CheckList refuses the arguments of a listing that break the contract of
+// [Store.List].
+func CheckList(prefix, after string, limit int) error {
+	if err := CheckPrefix(prefix); err != nil {
+		return err
+	}
+	if limit < 1 || limit > MaxPage {
+		return fmt.Errorf("%w: page limit %d, want 1..%d", ErrInvalid, limit, MaxPage)
+	}
+	if after == "" {
+		return nil
+	}
+	return CheckKey(after)
+}
+
 // ReadAll returns a whole object, which must not be longer than most bytes.
 func ReadAll(ctx context.Context, s Store, key string, most int64) ([]byte, error) {
 	obj, err := s.Open(ctx, key)

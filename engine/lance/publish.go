@@ -60,8 +60,8 @@ func (e *Engine) publish(ctx context.Context, snap lake.Snapshot) error {
 		}
 		raw = found
 	}
-	err := e.rename(ctx, snap)
-	if err != nil {
+	var err error
+	if !e.renamed(ctx, snap) {
 		if err = objstore.PutIdentical(ctx, e.store, finalKey(snap), raw); err == nil {
 			e.discard(stagedKey(snap))
 		}
@@ -75,15 +75,13 @@ func (e *Engine) publish(ctx context.Context, snap lake.Snapshot) error {
 	return err
 }
 
-// rename publishes a staged manifest by its name alone, where the store can do
-// that. Any failure may be a repeated attempt, or another process that was
-// faster, so the caller then puts the bytes, which decides.
-func (e *Engine) rename(ctx context.Context, snap lake.Snapshot) error {
+// renamed publishes a staged manifest by its name alone, where the store can do
+// that, and reports whether it did. Any failure may be a repeated attempt, or
+// another process that was faster, so the caller then puts the bytes, which
+// decides.
+func (e *Engine) renamed(ctx context.Context, snap lake.Snapshot) bool {
 	m, ok := e.store.(objstore.Mover)
-	if !ok {
-		return errNoMove
-	}
-	return m.Move(ctx, stagedKey(snap), finalKey(snap))
+	return ok && m.Move(ctx, stagedKey(snap), finalKey(snap)) == nil
 }
 
 // discardLeft discards what a crash may have left; mostly it is not there, and
@@ -114,8 +112,6 @@ const (
 	maxDiscards    = 8
 	discardTimeout = 10 * time.Second
 )
-
-var errNoMove = lake.Errorf(lake.Unsupported, "the store does not move objects")
 
 func finalKey(s lake.Snapshot) string {
 	return s.Location.Prefix() + format.ManifestName(uint64(s.Version))

@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"os"
@@ -29,7 +28,7 @@ const defaultWindow = 1 << 16
 // List implements [objstore.Store]. A page reads the names of the folders it
 // passes through and the attributes of the objects it returns, no others.
 func (s *Store) List(ctx context.Context, prefix, after string, limit int) ([]objstore.Info, bool, error) {
-	if err := checkList(prefix, after, limit); err != nil {
+	if err := objstore.CheckList(prefix, after, limit); err != nil {
 		return nil, false, err
 	}
 	if err := s.enter(ctx); err != nil {
@@ -72,7 +71,7 @@ func (s *Store) Pages(ctx context.Context, prefix, after string, limit int) iter
 // walk goes through what is under prefix. It does not keep the store from being
 // closed meanwhile, since the loop it serves may last.
 func (s *Store) walk(p *page, prefix string, limit int) error {
-	if err := checkList(prefix, p.after, limit); err != nil {
+	if err := objstore.CheckList(prefix, p.after, limit); err != nil {
 		return err
 	}
 	if err := s.enter(p.ctx); err != nil {
@@ -81,19 +80,6 @@ func (s *Store) walk(p *page, prefix string, limit int) error {
 	dir, err := s.folders.open(strings.TrimSuffix(prefix, "/"))
 	s.leave()
 	return p.start(dir, err, prefix)
-}
-
-func checkList(prefix, after string, limit int) error {
-	if err := objstore.CheckPrefix(prefix); err != nil {
-		return err
-	}
-	if limit < 1 || limit > objstore.MaxPage {
-		return fmt.Errorf("%w: page limit %d, want 1..%d", objstore.ErrInvalid, limit, objstore.MaxPage)
-	}
-	if after == "" {
-		return nil
-	}
-	return objstore.CheckKey(after)
 }
 
 // page collects objects in byte order of their keys until it has what it

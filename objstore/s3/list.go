@@ -4,7 +4,6 @@ package s3
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -16,7 +15,7 @@ import (
 // List implements [objstore.Store]. The service may return less than was asked
 // for and still have more, so a page takes as many requests as it needs.
 func (s *Store) List(ctx context.Context, prefix, after string, limit int) (infos []objstore.Info, more bool, err error) {
-	if err := checkList(prefix, after, limit); err != nil {
+	if err := objstore.CheckList(prefix, after, limit); err != nil {
 		return nil, false, err
 	}
 	if err := s.enter(ctx); err != nil {
@@ -50,16 +49,4 @@ func (s *Store) List(ctx context.Context, prefix, after string, limit int) (info
 		}
 		in.ContinuationToken, in.StartAfter = page.NextContinuationToken, nil
 	}
-}
-
-func checkList(prefix, after string, limit int) error {
-	if limit < 1 || limit > objstore.MaxPage {
-		return fmt.Errorf("%w: page of %d objects, want 1..%d", objstore.ErrInvalid, limit, objstore.MaxPage)
-	}
-	if after != "" {
-		if err := objstore.CheckKey(after); err != nil {
-			return err
-		}
-	}
-	return objstore.CheckPrefix(prefix)
 }

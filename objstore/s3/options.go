@@ -3,6 +3,7 @@
 package s3
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -56,20 +57,13 @@ const (
 )
 
 func (o Options) normalize() (Options, error) {
-	orDefault(&o.Concurrent, 64)
-	orDefault(&o.PartBytes, 16<<20)
-	orDefault(&o.PartsAtOnce, 4)
-	orDefault(&o.TailBytes, 128<<10)
-	orDefault(&o.RequestTimeout, 30*time.Second)
-	orDefault(&o.RetryTime, time.Minute)
+	o.Concurrent = cmp.Or(o.Concurrent, 64)
+	o.PartBytes = cmp.Or(o.PartBytes, 16<<20)
+	o.PartsAtOnce = cmp.Or(o.PartsAtOnce, 4)
+	o.TailBytes = cmp.Or(o.TailBytes, 128<<10)
+	o.RequestTimeout = cmp.Or(o.RequestTimeout, 30*time.Second)
+	o.RetryTime = cmp.Or(o.RetryTime, time.Minute)
 	return o, o.check()
-}
-
-func orDefault[T comparable](v *T, value T) {
-	var zero T
-	if *v == zero {
-		*v = value
-	}
 }
 
 // check reports every mistake.

@@ -80,7 +80,7 @@ func (c *committers) run(ctx context.Context, table lake.TableName) {
 // landed waits for the publication under way.
 func (w *committer) landed() {
 	if w.last != nil {
-		<-w.last.done
+		<-w.last
 	}
 }
 
@@ -104,16 +104,9 @@ func (c *committers) next(table lake.TableName) []*stagedAppend {
 type committer struct {
 	server *Server
 	name   lake.TableName
-	// last is the publication of the version committed last, if it may still be
-	// under way.
-	last *publication
-}
-
-// publication is a version on its way from its commit to its acknowledgement.
-type publication struct {
-	table catalog.Table
-	done  chan struct{} // closed when err is set
-	err   error
+	// last is closed when the version committed last is published, or could not
+	// be; nil before the first.
+	last chan struct{}
 }
 
 // commit makes one version of the group, or says to each member why not.
@@ -277,23 +270,20 @@ func (w *committer) advance(ctx context.Context, fence catalog.Fence, table cata
 // published waits until the base is published, or publishes it.
 func (w *committer) published(ctx context.Context, base catalog.Table) error {
 	w.landed()
-	if w.last != nil && w.last.err == nil && w.last.table.Snapshot == base.Snapshot {
-		return nil
-	}
 	return w.server.publish(ctx, base)
 }
 
 // acknowledge begins to publish the version; its members are answered when it
 // is. One version is published at a time, in their order.
 func (w *committer) acknowledge(ctx context.Context, table catalog.Table, group []*stagedAppend) {
-	p := &publication{table: table, done: make(chan struct{})}
-	w.last = p
+	done := make(chan struct{})
+	w.last = done
 	go func() {
-		defer close(p.done)
-		p.err = w.server.publish(ctx, table)
+		defer close(done)
+		err := w.server.publish(ctx, table)
 		for _, a := range group {
-			out := outcome{err: p.err}
-			if p.err == nil {
+			out := outcome{err: err}
+			if err == nil {
 				out.result = appended{incarnation: table.Snapshot.Incarnation, version: table.Snapshot.Version, rows: a.operation.Rows}
 			}
 			a.done <- out

@@ -127,7 +127,7 @@ func (f *finisher) all(ctx context.Context) error {
 
 // publish publishes versions; those that fail are owed.
 func (f *finisher) publish(ctx context.Context, tables []catalog.Table) {
-	group, ctx := errgroup.WithContext(ctx)
+	var group errgroup.Group
 	group.SetLimit(finishParallel)
 	for _, t := range tables {
 		group.Go(func() error {

@@ -3,6 +3,7 @@
 package metasrv
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net"
@@ -63,8 +64,8 @@ var (
 // closes after the server has stopped. It does no I/O: the store's cluster id
 // is read, or made, by the first call. Mistakes in the options are lake.Invalid.
 func NewMetastoreService(store metastore.Store, opts MetastoreOptions) (*MetastoreService, error) {
-	orDefault(&opts.PageBytes, maxPageBytes)
-	orDefault(&opts.Grace, 20*time.Second)
+	opts.PageBytes = cmp.Or(opts.PageBytes, maxPageBytes)
+	opts.Grace = cmp.Or(opts.Grace, 20*time.Second)
 	if opts.Logger == nil {
 		opts.Logger = slog.Default()
 	}
@@ -115,8 +116,8 @@ func (s *MetastoreService) Ready() bool { return s.cluster.known() }
 // the gRPC server with health and authentication. A listener that others can
 // reach without TLS and authentication is refused.
 func (s *MetastoreService) Serve(ctx context.Context, lis net.Listener, opts ListenOptions) error {
-	orDefault(&opts.Name, "metastore")
-	orDefault(&opts.Logger, s.opts.Logger)
+	opts.Name = cmp.Or(opts.Name, "metastore")
+	opts.Logger = cmp.Or(opts.Logger, s.opts.Logger)
 	if opts.Metrics == nil {
 		opts.Metrics = s.opts.Metrics
 	}

@@ -3,6 +3,7 @@
 package metasrv
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -110,30 +111,23 @@ const (
 	maxUndropWindow = 90 * 24 * time.Hour
 )
 
-func orDefault[T comparable](v *T, value T) {
-	var zero T
-	if *v == zero {
-		*v = value
-	}
-}
-
 func (o Options) normalize() (Options, error) {
-	orDefault(&o.UndropWindow, defaultUndropWindow)
+	o.UndropWindow = cmp.Or(o.UndropWindow, defaultUndropWindow)
 	o.UndropWindow = max(o.UndropWindow, 0)
-	orDefault(&o.Grace, 20*time.Second)
-	orDefault(&o.Append.Concurrent, 8)
-	orDefault(&o.Append.Wait, 100*time.Millisecond)
-	orDefault(&o.Append.StreamBytes, lake.MaxAppendBytes)
-	orDefault(&o.Append.BufferedBytes, 256<<20)
-	orDefault(&o.Append.ReceiveTimeout, time.Minute)
-	orDefault(&o.Append.Waiting, 1024)
+	o.Grace = cmp.Or(o.Grace, 20*time.Second)
+	o.Append.Concurrent = cmp.Or(o.Append.Concurrent, 8)
+	o.Append.Wait = cmp.Or(o.Append.Wait, 100*time.Millisecond)
+	o.Append.StreamBytes = cmp.Or(o.Append.StreamBytes, lake.MaxAppendBytes)
+	o.Append.BufferedBytes = cmp.Or(o.Append.BufferedBytes, 256<<20)
+	o.Append.ReceiveTimeout = cmp.Or(o.Append.ReceiveTimeout, time.Minute)
+	o.Append.Waiting = cmp.Or(o.Append.Waiting, 1024)
 	if o.Starter == nil {
 		o.Starter = noStarter{}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	orDefault(&o.Election.Logger, o.Logger)
+	o.Election.Logger = cmp.Or(o.Election.Logger, o.Logger)
 	if o.Catalog == nil && o.Store != nil {
 		o.Catalog = catalog.New(o.Store, catalog.Options{})
 	}

@@ -3,6 +3,7 @@
 package metasrv
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"sync"
@@ -151,8 +152,8 @@ type ListenOptions = rpc.Options
 // without TLS and authentication is refused. The stop takes at most
 // [Options.Grace] and the time to resign.
 func (s *Server) Serve(ctx context.Context, lis net.Listener, opts ListenOptions) error {
-	orDefault(&opts.Name, "meta")
-	orDefault(&opts.Logger, s.opts.Logger)
+	opts.Name = cmp.Or(opts.Name, "meta")
+	opts.Logger = cmp.Or(opts.Logger, s.opts.Logger)
 	if opts.Metrics == nil {
 		opts.Metrics = s.opts.Metrics
 	}

@@ -100,20 +100,19 @@ func (o *Objects) Close() error {
 
 // sweep deletes what lies under a location that never became a table.
 func (o *Objects) sweep(ctx context.Context, loc lake.Location) error {
-	for {
-		page, more, err := o.Store.List(ctx, loc.Prefix(), "", objstore.MaxPage)
+	for page, err := range objstore.Pages(ctx, o.Store, loc.Prefix(), "", objstore.MaxPage) {
 		if err != nil {
 			return err
 		}
-		for _, object := range page {
-			if err := o.Store.Delete(ctx, object.Key); err != nil {
-				return err
-			}
+		keys := make([]string, len(page))
+		for i, object := range page {
+			keys[i] = object.Key
 		}
-		if !more {
-			return nil
+		if _, err := objstore.DeleteAll(ctx, o.Store, keys); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // Records is a metastore that is open.

@@ -3,6 +3,7 @@
 package duck
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -57,26 +58,19 @@ type Options struct {
 	Grace time.Duration
 }
 
-func orDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
-}
-
 func (o Options) withDefaults() Options {
-	orDefault(&o.Slots, 2)
-	orDefault(&o.Threads, runtime.GOMAXPROCS(0))
-	orDefault(&o.Memory, 1<<30)
-	orDefault(&o.SpillBytes, 8<<30)
-	orDefault(&o.Parsers, 2)
-	orDefault(&o.BatchRows, 65_536)
-	orDefault(&o.BatchBytes, 2<<20)
-	orDefault(&o.MaxRowBytes, 4<<20-64<<10)
-	orDefault(&o.FirstBatchRows, 2_048)
-	orDefault(&o.BatchDelay, 100*time.Millisecond)
-	orDefault(&o.Catalog, "lake")
-	orDefault(&o.Grace, time.Second)
+	o.Slots = cmp.Or(o.Slots, 2)
+	o.Threads = cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
+	o.Memory = cmp.Or(o.Memory, 1<<30)
+	o.SpillBytes = cmp.Or(o.SpillBytes, 8<<30)
+	o.Parsers = cmp.Or(o.Parsers, 2)
+	o.BatchRows = cmp.Or(o.BatchRows, 65_536)
+	o.BatchBytes = cmp.Or(o.BatchBytes, 2<<20)
+	o.MaxRowBytes = cmp.Or(o.MaxRowBytes, 4<<20-64<<10)
+	o.FirstBatchRows = cmp.Or(o.FirstBatchRows, 2_048)
+	o.BatchDelay = cmp.Or(o.BatchDelay, 100*time.Millisecond)
+	o.Catalog = cmp.Or(o.Catalog, "lake")
+	o.Grace = cmp.Or(o.Grace, time.Second)
 	return o
 }
 
