@@ -303,9 +303,10 @@ func (c *check) absent(ctx context.Context, key string, n need) error {
 	if !errors.Is(err, objstore.ErrNotFound) {
 		return err
 	}
-	if now, err := c.opts.Catalog.Get(ctx, c.table.Name); lake.Is(err, lake.NotFound) || err == nil && now.Snapshot.Incarnation != c.table.Snapshot.Incarnation {
+	switch _, err := c.opts.Catalog.GetIncarnation(ctx, c.table.Name, c.table.Snapshot.Incarnation); {
+	case lake.Is(err, lake.NotFound):
 		return nil
-	} else if err != nil {
+	case err != nil:
 		return err
 	}
 	return c.report(n.by, Missing, key, "needed by this version and perhaps by later ones")

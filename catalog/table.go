@@ -96,6 +96,16 @@ func (c *Catalog) Get(ctx context.Context, name lake.TableName) (Table, error) {
 	return decodeTable(found)
 }
 
+// GetIncarnation returns what one incarnation of a table is now; lake.NotFound
+// when it was dropped, also where another one carries its name.
+func (c *Catalog) GetIncarnation(ctx context.Context, name lake.TableName, inc lake.Incarnation) (Table, error) {
+	t, err := c.Get(ctx, name)
+	if err == nil && t.Snapshot.Incarnation != inc {
+		return Table{}, lake.Errorf(lake.NotFound, "no incarnation %s of table %s", inc, name)
+	}
+	return t, err
+}
+
 // List returns one page of the tables of a namespace, or of all when it is
 // empty. cursor is empty for the first page and next of the page before for
 // the others; an empty next ends the listing. A page may be empty and still

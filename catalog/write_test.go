@@ -392,3 +392,16 @@ func TestAnOperationTooOldIsNotCommitted(t *testing.T) {
 	requireKind(t, lake.Precondition, err)
 	require.ErrorContains(t, err, op.ID.String())
 }
+
+func TestOneIncarnationOfATable(t *testing.T) {
+	store := newHooked(t)
+	c, f := catalog.New(store, catalog.Options{}), lead(t, store)
+	table := create(t, c, f, name("red.t"))
+	got, err := c.GetIncarnation(t.Context(), table.Name, table.Snapshot.Incarnation)
+	require.NoError(t, err)
+	require.Equal(t, table.Snapshot, got.Snapshot)
+	_, err = c.GetIncarnation(t.Context(), table.Name, lake.NewID())
+	requireKind(t, lake.NotFound, err)
+	_, err = c.GetIncarnation(t.Context(), name("red.other"), table.Snapshot.Incarnation)
+	requireKind(t, lake.NotFound, err)
+}

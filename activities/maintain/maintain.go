@@ -45,7 +45,7 @@ type Engine interface {
 // Catalog is what maintenance needs of the catalog.
 type Catalog interface {
 	lease.Records
-	Get(ctx context.Context, name lake.TableName) (catalog.Table, error)
+	GetIncarnation(ctx context.Context, name lake.TableName, inc lake.Incarnation) (catalog.Table, error)
 	List(ctx context.Context, namespace, cursor string, limit int) (page []catalog.Table, next string, err error)
 	MaintainOps(by catalog.Procedure, table catalog.Table, next lake.Snapshot, ops []metastore.Op) (catalog.Table, []metastore.Op, error)
 	OpenProcedure(ctx context.Context, p catalog.Procedure) (record catalog.Procedure, opened bool, err error)
@@ -158,9 +158,9 @@ func New(c Catalog, s Starter, engines map[string]Engine, opts Options) (*Activi
 
 // table returns the incarnation as it is now; ok is false when it was dropped.
 func (a *Activities) table(ctx context.Context, in workflows.MaintenanceStep) (table catalog.Table, ok bool, err error) {
-	table, err = a.catalog.Get(ctx, in.Table())
+	table, err = a.catalog.GetIncarnation(ctx, in.Table(), in.Incarnation)
 	if lake.Is(err, lake.NotFound) {
 		return table, false, nil
 	}
-	return table, err == nil && table.Snapshot.Incarnation == in.Incarnation, err
+	return table, err == nil, err
 }

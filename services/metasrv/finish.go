@@ -98,11 +98,11 @@ func (f *finisher) run(ctx context.Context) {
 // objects of a dropped one must not come back.
 func (f *finisher) standing(ctx context.Context, owed []catalog.Table) (left []catalog.Table) {
 	for _, t := range owed {
-		now, err := f.server.catalog.Get(ctx, t.Name)
+		now, err := f.server.catalog.GetIncarnation(ctx, t.Name, t.Snapshot.Incarnation)
 		switch {
-		case err == nil && now.Snapshot.Incarnation == t.Snapshot.Incarnation:
+		case err == nil:
 			left = append(left, now)
-		case err == nil || lake.Is(err, lake.NotFound):
+		case lake.Is(err, lake.NotFound):
 			f.pay(t)
 		}
 	}

@@ -85,8 +85,8 @@ func (s *Server) stillThere(ctx context.Context, table catalog.Table) error {
 	if time.Since(table.UpdatedAt) < publishDoubt {
 		return nil
 	}
-	now, err := s.catalog.Get(ctx, table.Name)
-	if lake.Is(err, lake.NotFound) || err == nil && now.Snapshot.Incarnation != table.Snapshot.Incarnation {
+	_, err := s.catalog.GetIncarnation(ctx, table.Name, table.Snapshot.Incarnation)
+	if lake.Is(err, lake.NotFound) {
 		return lake.Errorf(lake.Precondition, "the table was dropped")
 	}
 	return err
