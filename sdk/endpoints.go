@@ -99,31 +99,13 @@ func (o *options) endpoints(addrs []string) []resolver.Endpoint {
 	return out
 }
 
-// retriedReads repeats calls that change nothing when a server became
-// unavailable under them; the next attempt goes to a server that is ready. The
-// calls that change something are not in the list: an append is repeated by
-// the SDK itself, with its operation id, and the others by nobody.
-const retriedReads = `"methodConfig": [{
-	"name": [
-		{"service": "lake.v1.Catalog", "method": "GetTable"},
-		{"service": "lake.v1.Catalog", "method": "ListTables"},
-		{"service": "lake.v1.Procedures"},
-		{"service": "arrow.flight.protocol.FlightService", "method": "GetFlightInfo"},
-		{"service": "arrow.flight.protocol.FlightService", "method": "DoAction"},
-		{"service": "arrow.flight.protocol.FlightService", "method": "DoGet"}
-	],
-	"retryPolicy": {
-		"maxAttempts": 4, "initialBackoff": "0.05s", "maxBackoff": "1s", "backoffMultiplier": 3,
-		"retryableStatusCodes": ["UNAVAILABLE"]
-	}
-}]`
-
 // serviceConfig is the gRPC service config of a connection. One address is used
 // whatever its health says, so that a server without the health service, or
-// one of another kind, works; among several, health chooses.
+// one of another kind, works; among several, health chooses. gRPC's own retries
+// are not asked for: see reads.go.
 func serviceConfig(addresses int, service string) string {
 	if addresses == 1 {
-		return "{" + retriedReads + "}"
+		return "{}"
 	}
-	return `{"loadBalancingConfig": [{"` + firstReadyName + `": {}}], "healthCheckConfig": {"serviceName": ` + strconv.Quote(service) + `}, ` + retriedReads + "}"
+	return `{"loadBalancingConfig": [{"` + firstReadyName + `": {}}], "healthCheckConfig": {"serviceName": ` + strconv.Quote(service) + `}}`
 }

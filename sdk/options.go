@@ -120,6 +120,7 @@ func (o *options) dialOptions(addrs []string) ([]grpc.DialOption, error) {
 		grpc.WithUserAgent("lake-sdk-go"),
 		grpc.WithKeepaliveParams(keepaliveParams),
 		grpc.WithConnectParams(connectParams),
+		grpc.WithChainUnaryInterceptor(repeatReads),
 	}
 	if o.token != "" {
 		if strings.ContainsAny(o.token, "\r\n\x00") {

@@ -42,13 +42,13 @@ func (c *Client) Query(ctx context.Context, sql string, params ...any) (*Result,
 func (c *Client) query(ctx context.Context, sql string, params []any) (*Result, error) {
 	asking, own := c.writes.ask(ctx, sql)
 	info, err := c.plan(asking, sql, params)
-	if len(own) > 0 && lake.Is(fromStream(err), lake.Precondition) {
+	if len(own) > 0 && lake.Is(err, lake.Precondition) {
 		// The version may be one that the name's next table does not have yet.
 		c.writes.forget(own...)
 		info, err = c.plan(ctx, sql, params)
 	}
 	if err != nil {
-		return nil, fromStream(err)
+		return nil, err
 	}
 	schema, err := flight.DeserializeSchema(info.GetSchema(), memory.DefaultAllocator)
 	if err != nil {
@@ -57,7 +57,16 @@ func (c *Client) query(ctx context.Context, sql string, params []any) (*Result, 
 	return &Result{client: c, ctx: ctx, schema: schema, endpoints: info.GetEndpoint()}, nil
 }
 
-func (c *Client) plan(ctx context.Context, sql string, params []any) (*flight.FlightInfo, error) {
+func (c *Client) plan(ctx context.Context, sql string, params []any) (info *flight.FlightInfo, err error) {
+	err = repeated(ctx, func() error {
+		var err error
+		info, err = c.planOnce(ctx, sql, params)
+		return fromStream(err)
+	})
+	return info, err
+}
+
+func (c *Client) planOnce(ctx context.Context, sql string, params []any) (*flight.FlightInfo, error) {
 	if len(params) == 0 {
 		return c.sql.Execute(ctx, sql)
 	}
@@ -96,39 +105,54 @@ var _ array.RecordReader = (*Result)(nil)
 func (r *Result) Schema() *arrow.Schema { return r.schema }
 
 // Next fetches the next batch; false means the end or an error, see Err.
+//
+// A part of the result that a replica could not begin is asked for again, of
+// another one where there is one. One that broke off after its first batch is
+// not: its rows come in no fixed order, so nobody knows which are left. The
+// error is then lake.Unavailable, and the query can be run again.
 func (r *Result) Next() bool {
-	for r.err == nil {
-		if r.current == nil && !r.open() {
-			return false
-		}
+	if r.current != nil {
 		if r.current.Next() {
 			return true
 		}
 		r.err = fromStream(r.current.Err())
-		r.current.Release()
-		r.current = nil
+		r.leave()
+	}
+	for r.err == nil && len(r.endpoints) > 0 {
+		ticket := r.endpoints[0].GetTicket()
+		r.endpoints = r.endpoints[1:]
+		r.err = repeated(r.ctx, func() error { return r.redeem(ticket) })
+		if r.current != nil {
+			return true
+		}
 	}
 	return false
 }
 
-// open starts the next part of the result.
-func (r *Result) open() bool {
-	if len(r.endpoints) == 0 {
-		return false
-	}
-	ticket := r.endpoints[0].GetTicket()
-	r.endpoints = r.endpoints[1:]
+// redeem asks for one part of the result and reads up to its first batch,
+// which is then the current one. A part may have none.
+func (r *Result) redeem(ticket *flight.Ticket) error {
 	reader, err := r.client.sql.DoGet(r.ctx, ticket)
 	if errors.Is(err, io.EOF) {
-		r.err = lake.Errorf(lake.Corrupt, "query: the server sent a result without a schema")
-		return false
+		return lake.Errorf(lake.Corrupt, "query: the server sent a result without a schema")
 	}
 	if err != nil {
-		r.err = fromStream(err)
-		return false
+		return fromStream(err)
 	}
-	r.current = reader
-	return true
+	if reader.Next() {
+		r.current = reader
+		return nil
+	}
+	defer reader.Release()
+	return fromStream(reader.Err())
+}
+
+// leave lets go of the current part.
+func (r *Result) leave() {
+	if r.current != nil {
+		r.current.Release()
+		r.current = nil
+	}
 }
 
 // RecordBatch is the current batch.
@@ -155,10 +179,7 @@ func (r *Result) Retain() {}
 func (r *Result) Release() {
 	r.release.Do(func() {
 		r.cancel()
-		if r.current != nil {
-			r.current.Release()
-			r.current = nil
-		}
+		r.leave()
 	})
 }
 

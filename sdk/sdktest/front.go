@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
 
 	"github.com/lakeplane/lake/api/lakepb"
 	"github.com/lakeplane/lake/lake"
@@ -114,11 +115,17 @@ func (f *Front) Stop() {
 
 func (f *Front) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 	f.note(ctx, info.FullMethod)
+	if err := f.server.cut(info.FullMethod, func(md metadata.MD) error { return grpc.SendHeader(ctx, md) }); err != nil {
+		return nil, err
+	}
 	return handle(ctx, req)
 }
 
 func (f *Front) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
 	f.note(stream.Context(), info.FullMethod)
+	if err := f.server.cut(info.FullMethod, stream.SendHeader); err != nil {
+		return err
+	}
 	return handle(srv, stream)
 }
 

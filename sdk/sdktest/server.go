@@ -15,6 +15,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/flight"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/lakeplane/lake/api/lakepb"
@@ -74,6 +77,7 @@ type Server struct {
 	procedures []*lakepb.Procedure
 	bound      arrow.RecordBatch
 	lookups    int
+	cuts       map[string]int
 }
 
 type table struct {
@@ -109,7 +113,7 @@ func New(t TB) *Server {
 
 // Start starts a server on a loopback port; stop ends it and its calls.
 func Start() (s *Server, stop func(), err error) {
-	s = &Server{PageSize: 100, tables: map[lake.TableName]*table{}, answers: map[string]answer{}}
+	s = &Server{PageSize: 100, tables: map[lake.TableName]*table{}, answers: map[string]answer{}, cuts: map[string]int{}}
 	if s.main, err = s.front(); err != nil {
 		return nil, nil, err
 	}
@@ -125,6 +129,35 @@ func (s *Server) Plan(faults ...Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults = faults
+}
+
+// Cut breaks the next n calls of a gRPC method off once the headers of the
+// answer are out, as the end of a process does to calls it was serving.
+func (s *Server) Cut(method string, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cuts[method] = n
+}
+
+// Left is how many calls of a method are yet to be cut.
+func (s *Server) Left(method string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cuts[method]
+}
+
+// cut is the error of a call that is to break off.
+func (s *Server) cut(method string, sendHeader func(metadata.MD) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cuts[method] == 0 {
+		return nil
+	}
+	s.cuts[method]--
+	if err := sendHeader(metadata.MD{}); err != nil {
+		return err
+	}
+	return status.Error(codes.Unavailable, "error reading from server: EOF")
 }
 
 // Attempts are the append attempts whose command arrived, in order.
