@@ -38,8 +38,8 @@ var sizes = map[string]sized{
 	"list_min": {1, maxSmall, "n"}, "list_max": {1, maxSmall, "n"},
 }
 
-// products are the allocating functions whose results must not feed another:
-// a million copies of a million bytes are too much.
+// products are the allocating functions whose sizes multiply when one feeds
+// another: a million copies of a million bytes are too much.
 var products = map[string]bool{
 	"repeat": true, "lpad": true, "rpad": true, "list_resize": true, "array_resize": true, "range": true, "generate_series": true,
 }
@@ -52,14 +52,17 @@ var byName = map[string]bool{
 // arguments checks and walks what a call is given.
 func (w *walker) arguments(n object, name string) error {
 	args := callArguments(n)
+	size := int64(0)
 	if s, ok := sizes[name]; ok && len(args) > s.argument {
 		if err := within(args[s.argument], s, name, at(n)); err != nil {
 			return err
 		}
+		size = sizeOf(args[s.argument], s.cap)
 	}
 	var err error
 	switch {
 	case name == "range" || name == "generate_series":
+		size = maxElements
 		err = checkSeries(args, name, at(n))
 	case byName[name]:
 		err = checkAggregateName(args, name, at(n))
@@ -72,12 +75,37 @@ func (w *walker) arguments(n object, name string) error {
 	if !products[name] {
 		return w.members(n)
 	}
-	if w.allocating != "" {
-		return refuse(at(n), "%s inside %s could make a value too large", name, w.allocating)
+	return w.product(n, name, size)
+}
+
+// product walks an allocating call, whose size multiplies that of the calls
+// around it.
+func (w *walker) product(n object, name string, size int64) error {
+	outer := w.allocating
+	if outer.call == "" {
+		outer.size = 1
+	} else if saturate(outer.size, size, outer.size*size) > maxRepeat {
+		return refuse(at(n), "%s inside %s could make a value too large: their sizes multiplied may be at most %d", name, outer.call, maxRepeat)
 	}
-	w.allocating = name
-	defer func() { w.allocating = "" }()
+	w.allocating = allocation{name, outer.size * max(size, 1)}
+	defer func() { w.allocating = outer }()
 	return w.members(n)
+}
+
+// allocation is an allocating call and how large it and those around it make
+// a value.
+type allocation struct {
+	call string
+	size int64
+}
+
+// sizeOf is a size that within has let through: its constant value, or the cap
+// where it is that of something else.
+func sizeOf(arg any, most int64) int64 {
+	if i, ok := constantOnly(arg); ok {
+		return max(i, 0)
+	}
+	return most
 }
 
 func within(arg any, s sized, name string, at int) error {

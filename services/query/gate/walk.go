@@ -22,9 +22,8 @@ type walker struct {
 	depth  int
 	// lambdas is how many lambdas the current node lies inside.
 	lambdas int
-	// allocating is the allocating function the current node is an argument
-	// of, or empty.
-	allocating string
+	// allocating is the allocating call the current node is an argument of.
+	allocating allocation
 	scope      *scope
 	found      []found
 	params     map[string]bool
