@@ -141,7 +141,7 @@ func (a *Auditor) Table(ctx context.Context, name lake.TableName, found func(Fin
 }
 
 func (a *Auditor) table(ctx context.Context, t catalog.Table, found func(Finding) error) error {
-	c := &check{Auditor: a, table: t, found: found, needed: map[string]need{}, staged: map[string]bool{}, versions: map[lake.Version]bool{}}
+	c := &check{Auditor: a, table: t, found: found, needed: map[string]need{}, staged: map[string]bool{}, extras: map[string]bool{}, versions: map[lake.Version]bool{}}
 	if err := c.run(ctx); err != nil {
 		return lake.Wrap("audit table "+t.Name.String(), err)
 	}
@@ -156,6 +156,7 @@ type check struct {
 	found    func(Finding) error
 	needed   map[string]need // by key
 	staged   map[string]bool // manifests without their final name
+	extras   map[string]bool // what may be there or not
 	versions map[lake.Version]bool
 	objects  int
 	bytes    int64
@@ -164,7 +165,23 @@ type check struct {
 // need is why an object must be there.
 type need struct {
 	size int64 // -1 when it is not known
-	by   lake.Version
+	// by and last are the first and the last version that need it.
+	by, last lake.Version
+}
+
+// givenUp reports whether a version need not be there any more: it was given up
+// by a clean-up, which may be under way, or the table was dropped. One that a tag
+// keeps has its manifest, so what is missing of it is told otherwise.
+func (c *check) givenUp(ctx context.Context, v lake.Version) (bool, error) {
+	if v <= c.table.Reclaimed.Floor {
+		return true, nil
+	}
+	now, err := c.opts.Catalog.GetIncarnation(ctx, c.table.Name, c.table.Snapshot.Incarnation)
+	if lake.Is(err, lake.NotFound) {
+		return true, nil
+	}
+	c.table.Reclaimed = now.Reclaimed
+	return err == nil && v <= now.Reclaimed.Floor, err
 }
 
 func (c *check) report(version lake.Version, p Problem, key, format string, args ...any) error {
@@ -177,8 +194,13 @@ func (c *check) run(ctx context.Context) error {
 	if err := c.history(ctx); err != nil {
 		return err
 	}
-	for v := lake.Version(1); v <= c.table.Snapshot.Version; v++ {
-		if !c.versions[v] {
+	for v := c.table.Reclaimed.Floor + 1; v <= c.table.Snapshot.Version; v++ {
+		if c.versions[v] {
+			continue
+		}
+		if gone, err := c.givenUp(ctx, v); err != nil {
+			return err
+		} else if !gone {
 			if err := c.report(v, Gap, "", "the table is at version %d and this one has no record", c.table.Snapshot.Version); err != nil {
 				return err
 			}
@@ -215,6 +237,9 @@ func (c *check) version(ctx context.Context, snap lake.Snapshot) error {
 	parts, err := c.inspector.Inspect(ctx, snap)
 	switch {
 	case errors.Is(err, engine.ErrUnavailable):
+		if gone, err := c.givenUp(ctx, snap.Version); gone || err != nil {
+			return err
+		}
 		return c.report(snap.Version, Missing, snap.Location.Prefix()+snap.Manifest.Path, "its manifest is gone, under either name")
 	case lake.Is(err, lake.Corrupt):
 		return c.report(snap.Version, Damaged, snap.Location.Prefix()+snap.Manifest.Path, "%v", err)
@@ -222,12 +247,18 @@ func (c *check) version(ctx context.Context, snap lake.Snapshot) error {
 		return err
 	}
 	for _, o := range parts.Objects {
-		if _, known := c.needed[o.Key]; !known { // the oldest version that needs it
-			c.needed[o.Key] = need{o.Size, snap.Version}
+		n, known := c.needed[o.Key]
+		if !known {
+			n = need{size: o.Size, by: snap.Version}
 		}
+		n.last = snap.Version // they come in ascending order
+		c.needed[o.Key] = n
+	}
+	for _, key := range parts.Extras {
+		c.extras[key] = true
 	}
 	if parts.Published {
-		c.needed[parts.Manifest] = need{snap.Manifest.Size, snap.Version}
+		c.needed[parts.Manifest] = need{snap.Manifest.Size, snap.Version, snap.Version}
 		return nil
 	}
 	return c.unpublished(ctx, snap, parts)
@@ -278,7 +309,7 @@ func (c *check) object(loc lake.Location, o objstore.Info) error {
 		}
 		return nil
 	}
-	if c.staged[o.Key] {
+	if c.staged[o.Key] || c.extras[o.Key] {
 		return nil
 	}
 	version, named := c.inspector.VersionName(loc, o.Key)
@@ -303,10 +334,7 @@ func (c *check) absent(ctx context.Context, key string, n need) error {
 	if !errors.Is(err, objstore.ErrNotFound) {
 		return err
 	}
-	switch _, err := c.opts.Catalog.GetIncarnation(ctx, c.table.Name, c.table.Snapshot.Incarnation); {
-	case lake.Is(err, lake.NotFound):
-		return nil
-	case err != nil:
+	if gone, err := c.givenUp(ctx, n.last); gone || err != nil {
 		return err
 	}
 	return c.report(n.by, Missing, key, "needed by this version and perhaps by later ones")

@@ -63,6 +63,9 @@ type Inspection struct {
 	// Manifest is the key of the manifest; Objects are the others.
 	Manifest string
 	Objects  []ObjectSize
+	// Extras are keys of objects that belong to the version where they are
+	// there. Nothing is lost without them.
+	Extras []string
 }
 
 // ObjectSize is an object and its length in bytes, -1 where it is not recorded.

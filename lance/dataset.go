@@ -23,6 +23,9 @@ type Options struct {
 	// Root tells apart datasets that share a cache. Two datasets with the same
 	// root must have the same storage.
 	Root string
+	// Stats is a cache of statistics to share, for [Dataset.Prune]; without one
+	// it selects everything.
+	Stats *StatsCache
 	// Write is how compactions and new columns are written.
 	Write WriteOptions
 }
@@ -33,6 +36,7 @@ type Dataset struct {
 	view       view
 	files      *FileCache
 	ownFiles   bool
+	stats      *StatsCache // or nil
 	write      WriteOptions
 	stored     *arrow.Schema   // what data files are read as
 	registered *arrow.Schema   // what batches have
@@ -65,7 +69,7 @@ func Open(ctx context.Context, st Opener, m *Manifest, o Options) (*Dataset, err
 	if err != nil {
 		return nil, err
 	}
-	d := &Dataset{manifest: m, view: v, files: o.Files, write: o.Write, stored: stored, registered: registered}
+	d := &Dataset{manifest: m, view: v, files: o.Files, stats: o.Stats, write: o.Write, stored: stored, registered: registered}
 	if d.files == nil {
 		d.files, d.ownFiles = NewFileCache(0, nil), true
 	}

@@ -2,6 +2,8 @@
 
 package lance
 
+import "strings"
+
 // Reference is an object that a version needs.
 type Reference struct {
 	// Name is relative to the dataset.
@@ -9,6 +11,16 @@ type Reference struct {
 	// Size is its length in bytes as the manifest has it, or -1 where the
 	// manifest does not say.
 	Size int64
+}
+
+// Sidecar returns the name of the object that holds the statistics of a data
+// file, if it has any. Nothing is lost without it. ok is false for other objects.
+func (r Reference) Sidecar() (name string, ok bool) {
+	path, ok := strings.CutPrefix(r.Name, dataDir)
+	if !ok {
+		return "", false
+	}
+	return StatsName(path), true
 }
 
 // References returns the objects that the version needs, each once, without

@@ -30,11 +30,11 @@ type SweepOptions struct {
 }
 
 // Sweep yields, in byte order of their names, the objects that no kept version
-// needs: manifests of other versions, staged manifests, data files, deletion
-// files and transactions. It deletes nothing, so running it is always safe;
-// the caller deletes, in any order, under whatever lease makes Keep complete.
-// Objects outside the folders of the format are never yielded. Indexes and
-// branches are left alone.
+// needs: manifests of other versions, staged manifests, data files with their
+// sidecars, deletion files and transactions. It deletes nothing, so running it
+// is always safe; the caller deletes, in any order, under whatever lease makes
+// Keep complete. Objects outside the folders of the format are never yielded.
+// Indexes and branches are left alone.
 func Sweep(ctx context.Context, st Storage, o SweepOptions) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		if len(o.Keep) == 0 {
@@ -50,7 +50,7 @@ func Sweep(ctx context.Context, st Storage, o SweepOptions) iter.Seq2[Info, erro
 			needed[name] = true
 		}
 		newest := slices.MaxFunc(o.Keep, func(a, b *Manifest) int { return cmp.Compare(a.Version(), b.Version()) }).Version()
-		for _, dir := range []string{deletionsDir, transactionsDir, versionsDir, dataDir} {
+		for _, dir := range []string{deletionsDir, statsDir, transactionsDir, versionsDir, dataDir} {
 			for info, err := range listAll(ctx, st, dir) {
 				if err != nil {
 					yield(Info{}, lake.Wrap("sweep", err))
@@ -81,6 +81,9 @@ func neededBy(keep []*Manifest) (map[string]bool, error) {
 		}
 		for _, r := range references {
 			needed[r.Name] = true
+			if sidecar, ok := r.Sidecar(); ok {
+				needed[sidecar] = true
+			}
 		}
 	}
 	return needed, nil
@@ -94,6 +97,8 @@ func expendable(name string, newest uint64) bool {
 	switch {
 	case strings.HasPrefix(name, dataDir):
 		return strings.HasSuffix(name, ".lance")
+	case strings.HasPrefix(name, statsDir):
+		return strings.HasSuffix(name, statsExt)
 	case strings.HasPrefix(name, deletionsDir):
 		return strings.HasSuffix(name, ".arrow") || strings.HasSuffix(name, ".bin")
 	case strings.HasPrefix(name, transactionsDir):

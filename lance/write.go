@@ -13,6 +13,7 @@ import (
 	"github.com/lakeplane/lake/lance/file"
 	"github.com/lakeplane/lake/lance/lancepb"
 	"github.com/lakeplane/lake/lance/schema"
+	"github.com/lakeplane/lake/lance/stats"
 )
 
 // WriteOptions says how data files are written. The zero value is the default.
@@ -23,6 +24,9 @@ type WriteOptions struct {
 	// PageBytes is the size at which the pages of a column are cut, from 4 KiB to
 	// 512 MiB. Default: 8 MiB.
 	PageBytes int64
+	// StatsBytes is the size of a data file from which on a sidecar with its
+	// statistics is written beside it, for [Dataset.Prune]. 0 means that none is.
+	StatsBytes int64
 }
 
 // WriteFragment writes rows with the default options; see
@@ -34,7 +38,8 @@ func WriteFragment(ctx context.Context, st Creator, fields []*lancepb.Field, row
 // WriteFragment writes rows into one new data file and returns the fragment
 // that [Manifest.Append] adds, or nil when there are no rows. fields are those
 // of the table; the batches must have its Arrow types, up to the names of list
-// items and metadata. On failure nothing is left behind.
+// items and metadata. On failure nothing is left behind but perhaps a sidecar,
+// which [Sweep] finds.
 func (o WriteOptions) WriteFragment(ctx context.Context, st Creator, fields []*lancepb.Field, rows array.RecordReader) (*lancepb.DataFragment, error) {
 	w := &fragmentWriter{ctx: ctx, st: st, fields: fields, options: o}
 	defer w.abort()
@@ -65,6 +70,7 @@ type fragmentWriter struct {
 	schema *arrow.Schema
 	obj    ObjectWriter
 	file   *file.Writer
+	stats  *stats.Collector // or nil
 }
 
 func (w *fragmentWriter) open() error {
@@ -76,8 +82,21 @@ func (w *fragmentWriter) open() error {
 	if w.obj, err = w.st.Create(w.ctx, dataDir+w.name); err != nil {
 		return err
 	}
+	if w.options.StatsBytes > 0 {
+		w.stats = stats.NewCollector(w.schema, rootIDs(w.fields))
+	}
 	w.file, err = file.NewWriter(w.obj, w.schema, w.fields, file.WriterOptions{Compact: w.options.Compact, PageBytes: w.options.PageBytes})
 	return err
+}
+
+func rootIDs(fields []*lancepb.Field) []int32 {
+	var ids []int32
+	for _, f := range fields {
+		if f.GetParentId() == -1 {
+			ids = append(ids, f.GetId())
+		}
+	}
+	return ids
 }
 
 func (w *fragmentWriter) write(batch arrow.RecordBatch) error {
@@ -103,6 +122,9 @@ func (w *fragmentWriter) write(batch arrow.RecordBatch) error {
 	}
 	out := array.NewRecordBatch(w.schema, columns, batch.NumRows())
 	defer out.Release()
+	if w.stats != nil {
+		w.stats.Add(out)
+	}
 	return w.file.Write(out)
 }
 
@@ -152,7 +174,7 @@ func (w *fragmentWriter) finish() (*lancepb.DataFragment, error) {
 	if written.Rows > math.MaxUint32 {
 		return nil, invalid("%d rows, at most 2³²−1 fit a fragment", written.Rows)
 	}
-	if err := w.obj.Commit(); err != nil {
+	if err := w.commit(written.Size); err != nil {
 		return nil, err
 	}
 	return &lancepb.DataFragment{PhysicalRows: written.Rows, Files: []*lancepb.DataFile{{
@@ -163,6 +185,22 @@ func (w *fragmentWriter) finish() (*lancepb.DataFragment, error) {
 		FileMinorVersion: written.Minor,
 		FileSizeBytes:    written.Size,
 	}}}, nil
+}
+
+// commit makes the data file durable, and at the same time its sidecar. A
+// sidecar that cannot be stored is left out: all it does is save work.
+func (w *fragmentWriter) commit(size uint64) error {
+	if w.stats == nil || size < uint64(w.options.StatsBytes) {
+		return w.obj.Commit()
+	}
+	stored := make(chan struct{})
+	go func() {
+		defer close(stored)
+		_ = w.st.Put(w.ctx, StatsName(w.name), stats.Encode(w.stats.File(size)))
+	}()
+	err := w.obj.Commit()
+	<-stored
+	return err
 }
 
 func (w *fragmentWriter) abort() {

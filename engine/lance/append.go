@@ -86,7 +86,7 @@ func (d *data) holdCopy(batch arrow.RecordBatch) error {
 }
 
 func (e *Engine) writeData(ctx context.Context, d *data, rows array.RecordReader) error {
-	fragment, err := format.WriteFragment(ctx, e.folder(d.loc), d.fields, rows)
+	fragment, err := e.write.WriteFragment(ctx, e.folder(d.loc), d.fields, rows)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lakeplane/lake/engine"
 	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/lake/predicate"
 	format "github.com/lakeplane/lake/lance"
 )
 
@@ -33,7 +34,9 @@ func (e *Engine) open(ctx context.Context, snap lake.Snapshot) (*format.Dataset,
 	if err != nil {
 		return nil, err
 	}
-	return format.Open(ctx, e.folder(snap.Location), m, format.Options{Files: e.files, Root: string(snap.Location)})
+	return format.Open(ctx, e.folder(snap.Location), m, format.Options{
+		Files: e.files, Root: string(snap.Location), Stats: e.stats, Write: e.write,
+	})
 }
 
 // unavailable says in the port's words that an object of a version is gone.
@@ -43,6 +46,8 @@ func unavailable(err error) error {
 	}
 	return err
 }
+
+var _ engine.Pruner = dataset{}
 
 // dataset adapts a dataset of the format to the port.
 type dataset struct{ d *format.Dataset }
@@ -58,6 +63,36 @@ func (d dataset) Scan(ctx context.Context, o engine.ScanOptions) (engine.Scan, e
 		return nil, err
 	}
 	s, err := d.d.Scan(ctx, format.ScanOptions(o))
+	if err != nil {
+		return nil, err
+	}
+	return scan{s}, nil
+}
+
+// Prune implements [engine.Pruner]. Its pieces are fragments.
+func (d dataset) Prune(ctx context.Context, where predicate.Predicate) (engine.Part, error) {
+	sel, err := d.d.Prune(ctx, where)
+	if err != nil {
+		return nil, err
+	}
+	return part{d, sel}, nil
+}
+
+// part adapts a selection of the format to the port.
+type part struct {
+	dataset
+	sel *format.Selection
+}
+
+func (p part) Rows() uint64          { return p.sel.Rows() }
+func (p part) Pieces() (in, out int) { return p.sel.Fragments() }
+
+func (p part) Scan(ctx context.Context, o engine.ScanOptions) (engine.Scan, error) {
+	o, err := o.Check(p.Schema())
+	if err != nil {
+		return nil, err
+	}
+	s, err := p.sel.Scan(ctx, format.ScanOptions(o))
 	if err != nil {
 		return nil, err
 	}

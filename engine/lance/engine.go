@@ -39,6 +39,11 @@ type Options struct {
 	// its rows to be held in memory until its version is staged. Default:
 	// 128 KiB; a negative value holds none.
 	HoldBytes int64
+	// StatsBytes is the size of a data file, in bytes, from which on statistics
+	// for [engine.Pruner] are stored beside it. The rows of held appends get none
+	// whatever their size, until they are compacted. Default: 1 MiB; a negative
+	// value stores and reads none.
+	StatsBytes int64
 	// Now is the clock of manifests. Default: time.Now.
 	Now func() time.Time
 }
@@ -47,6 +52,8 @@ type Options struct {
 type Engine struct {
 	store     objstore.Store
 	files     *format.FileCache
+	stats     *format.StatsCache // nil: none are read
+	write     format.WriteOptions
 	manifests *manifestCache
 	hold      uint64
 	now       func() time.Time
@@ -75,17 +82,25 @@ func New(o Options) (*Engine, error) {
 	if o.HoldBytes == 0 {
 		o.HoldBytes = 128 << 10
 	}
+	if o.StatsBytes == 0 {
+		o.StatsBytes = format.DefaultStatsBytes
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Engine{
+	e := &Engine{
 		store:     o.Store,
 		files:     format.NewFileCache(o.OpenFiles, o.Allocator),
 		manifests: newManifestCache(o.ManifestBytes),
 		hold:      uint64(max(o.HoldBytes, 0)),
 		now:       o.Now,
+		write:     format.WriteOptions{StatsBytes: max(o.StatsBytes, 0)},
 		discards:  semaphore.NewWeighted(maxDiscards),
-	}, nil
+	}
+	if o.StatsBytes > 0 {
+		e.stats = format.NewStatsCache(o.StatsBytes, 0)
+	}
+	return e, nil
 }
 
 // Close drops the files kept open, and waits for deletes of superseded
@@ -115,6 +130,9 @@ func (e *Engine) Restore(snap lake.Snapshot) []metastore.Op { return records.Res
 // Forget implements [engine.Engine].
 func (e *Engine) Forget(snap lake.Snapshot) []metastore.Op {
 	e.files.Forget(string(snap.Location))
+	if e.stats != nil {
+		e.stats.Forget(string(snap.Location))
+	}
 	return records.Forget(snap)
 }
 

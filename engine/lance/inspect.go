@@ -42,6 +42,9 @@ func (e *Engine) inspect(ctx context.Context, snap lake.Snapshot) (engine.Inspec
 	found := engine.Inspection{Published: key == finalKey(snap), Manifest: key}
 	for _, r := range references {
 		found.Objects = append(found.Objects, engine.ObjectSize{Key: snap.Location.Prefix() + r.Name, Size: r.Size})
+		if sidecar, ok := r.Sidecar(); ok {
+			found.Extras = append(found.Extras, snap.Location.Prefix()+sidecar)
+		}
 	}
 	return found, nil
 }
