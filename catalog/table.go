@@ -31,6 +31,8 @@ type Table struct {
 	CreatedAt time.Time
 	// UpdatedAt is when the current version was committed.
 	UpdatedAt time.Time
+	// Reclaimed is how far old versions were given up.
+	Reclaimed Reclaimed
 
 	// raw is the exact record, by which the next change identifies this one;
 	// packed is the schema as the record spells it.
@@ -48,14 +50,15 @@ type tableRecord struct {
 	packedSchema
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
+	Reclaimed Reclaimed `json:"reclaimed,omitzero"`
 }
 
 // stored returns t as a new write of it leaves it, with its bytes.
 func (t Table) stored() Table {
-	t.CreatedAt, t.UpdatedAt = stamp(t.CreatedAt), stamp(t.UpdatedAt)
+	t.CreatedAt, t.UpdatedAt, t.Reclaimed.At = stamp(t.CreatedAt), stamp(t.UpdatedAt), stamp(t.Reclaimed.At)
 	t.raw = encode(tableRecord{
 		header: newHeader(), Namespace: t.Name.Namespace, Name: t.Name.Name,
-		Snapshot: t.Snapshot, packedSchema: t.packed, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
+		Snapshot: t.Snapshot, packedSchema: t.packed, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt, Reclaimed: t.Reclaimed,
 	})
 	return t
 }
@@ -67,7 +70,7 @@ func decodeTable(found metastore.Record) (Table, error) {
 	}
 	t := Table{
 		Name: lake.TableName{Namespace: r.Namespace, Name: r.Name}, Snapshot: r.Snapshot,
-		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, raw: found.Value, packed: r.packedSchema,
+		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Reclaimed: r.Reclaimed, raw: found.Value, packed: r.packedSchema,
 	}
 	if tableKey(t.Name) != found.Key || t.Snapshot.Incarnation.IsZero() || t.Snapshot.Version == 0 {
 		return Table{}, lake.Errorf(lake.Corrupt, "record %q holds table %s, incarnation %s, version %d",

@@ -114,22 +114,5 @@ func expendable(name string, newest uint64) bool {
 
 // listAll yields all objects below a folder.
 func listAll(ctx context.Context, st Storage, dir string) iter.Seq2[Info, error] {
-	return func(yield func(Info, error) bool) {
-		for after := ""; ; {
-			infos, more, err := st.List(ctx, dir, after, 1000)
-			if err != nil {
-				yield(Info{}, err)
-				return
-			}
-			for _, info := range infos {
-				if !yield(info, nil) {
-					return
-				}
-			}
-			if !more || len(infos) == 0 {
-				return
-			}
-			after = infos[len(infos)-1].Name
-		}
-	}
+	return listAfter(ctx, st, dir, "")
 }

@@ -31,6 +31,7 @@ func newActivities(o Options) (a activities, err error) {
 	if a.operations, err = operationgc.New(c, client, o.OperationGC); err != nil {
 		return a, err
 	}
+	o.Maintain.Records, o.Maintain.Objects = o.Store, o.Objects
 	if a.tables, err = maintain.New(c, client, compacting(o.Engines), o.Maintain); err != nil {
 		return a, err
 	}
@@ -61,6 +62,7 @@ func (a activities) register(r sdk.ActivityRegistry) {
 		workflows.OperationGCCount:   a.operations.Count,
 		workflows.MaintenancePlan:    a.tables.Plan,
 		workflows.MaintenanceCompact: a.tables.Compact,
+		workflows.MaintenanceReclaim: a.tables.Reclaim,
 		workflows.SweepActivity:      a.sweeps.Sweep,
 	} {
 		r.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})

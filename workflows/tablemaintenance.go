@@ -50,6 +50,10 @@ const (
 	PhaseCompacting Phase = "compacting"
 	// PhasePublishing: a version is committed and gets its final name.
 	PhasePublishing Phase = "publishing"
+	// PhaseReclaiming: objects that no version needs are being deleted.
+	PhaseReclaiming Phase = "reclaiming"
+	// PhaseRecords: the records of versions that are gone are being removed.
+	PhaseRecords Phase = "removing-records"
 )
 
 // Counters of a maintenance.
@@ -63,12 +67,21 @@ const (
 	// CountStagedAgain is how often an append was faster and the version was
 	// staged again on it.
 	CountStagedAgain = "staged_again"
+	// CountRefused is 1 when the table cannot be compacted.
+	CountRefused = "compaction_refused"
+	// CountGivenUp are the versions that were given up, tagged ones among them.
+	CountGivenUp = "versions_given_up"
+	// CountManifests are the manifests, staged ones too, that were deleted; they
+	// are among the [CountObjects].
+	CountManifests = "manifests_deleted"
 )
 
 // Activity names of a maintenance.
 const (
 	// MaintenanceCompact compacts once, commits and publishes.
 	MaintenanceCompact = "TableMaintenance.Compact"
+	// MaintenanceReclaim deletes what no version needs any more.
+	MaintenanceReclaim = "TableMaintenance.Reclaim"
 	// MaintenancePlan looks over the tables and starts what is worth while.
 	MaintenancePlan = "TableMaintenance.Plan"
 )

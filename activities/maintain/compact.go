@@ -4,7 +4,6 @@ package maintain
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"time"
 
@@ -45,41 +44,13 @@ type job struct {
 // anybody can see. The commit also notes the version in the procedure's record,
 // so an attempt after a crash publishes what its predecessor committed.
 func (a *Activities) Compact(ctx context.Context, in workflows.MaintenanceStep) (workflows.MaintenanceProgress, error) {
-	select {
-	case a.slots <- struct{}{}:
-		defer func() { <-a.slots }()
-	default:
-		later := a.opts.Now().Add(busyPause)
-		return workflows.MaintenanceProgress{Wait: &later}, nil
-	}
-	ref := in.Ref()
-	j := &job{Activities: a, in: in}
-	err := a.runner.Run(ctx, string(ref.Kind), ref.ID, func(ctx context.Context, l *lease.Lease) error {
-		j.Lease = l
-		err := j.run(ctx)
-		j.out.Counters = l.Record().Counters
+	return a.round(ctx, in, func(j *job, ctx context.Context) error {
+		err := j.work(ctx)
+		if lake.Is(err, lake.Unsupported) && j.engine != nil {
+			return j.refused(ctx, err)
+		}
 		return err
 	})
-	var ended *lease.EndedError
-	if errors.As(err, &ended) {
-		gone := ended.Record.State == catalog.ProcedureCancelled
-		return workflows.MaintenanceProgress{Over: true, Gone: gone, Counters: ended.Record.Counters}, nil
-	}
-	return j.out, err
-}
-
-func (j *job) run(ctx context.Context) error {
-	err := j.work(ctx)
-	switch {
-	case errors.Is(err, errGone):
-		j.out.Over, j.out.Gone = true, true
-		return j.end(ctx, catalog.ProcedureCancelled, "the table was dropped")
-	case lake.Is(err, lake.Unsupported):
-		// It will not be supported next time, either.
-		j.out.Over = true
-		return j.end(ctx, catalog.ProcedureFailed, err.Error())
-	}
-	return err
 }
 
 // work is one round: look, compact, commit, publish, decide whether to go on.
@@ -95,8 +66,7 @@ func (j *job) work(ctx context.Context) error {
 		return err
 	}
 	if made == nil {
-		j.out.Over = true
-		return j.end(ctx, catalog.ProcedureCompleted, "")
+		return j.joined(ctx)
 	}
 	if err := j.commit(ctx, made); err != nil {
 		return err
@@ -120,47 +90,21 @@ func (j *job) look(ctx context.Context) error {
 	return nil
 }
 
-// compact copies the data. It takes long: meanwhile the lease is renewed, and
-// the copy is stopped when the lease is lost, when the table is dropped, or
-// when the worker stops.
-func (j *job) compact(ctx context.Context) (engine.Compaction, error) {
-	type result struct {
-		made engine.Compaction
-		err  error
+// compact copies the data. It takes long.
+func (j *job) compact(ctx context.Context) (made engine.Compaction, err error) {
+	err = j.whileBeating(ctx, func(ctx context.Context) (err error) {
+		made, err = j.engine.CompactSome(ctx, j.table.Snapshot, j.opts.Pieces)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	copying, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	done := make(chan result, 1)
-	go func() {
-		made, err := j.engine.CompactSome(copying, j.table.Snapshot, j.opts.Pieces)
-		done <- result{made, err}
-	}()
-	beat := time.NewTicker(j.opts.Beat)
-	defer beat.Stop()
-	for {
-		select {
-		case r := <-done:
-			if why := context.Cause(copying); r.err != nil && why != nil {
-				return nil, why
-			}
-			return r.made, r.err
-		case <-activity.GetWorkerStopChannel(ctx):
-			stop(lake.Errorf(lake.Unavailable, "the worker is stopping"))
-			<-done
-			return nil, context.Cause(copying)
-		case <-beat.C:
-			if err := j.beat(ctx); err != nil {
-				stop(err)
-				<-done // nothing writes under the location any more
-				return nil, err
-			}
-		}
-	}
+	return made, nil
 }
 
 // beat reports, renews the lease and looks whether the table is still there.
 func (j *job) beat(ctx context.Context) error {
-	activity.RecordHeartbeat(ctx, string(workflows.PhaseCompacting))
+	activity.RecordHeartbeat(ctx, j.Record().Phase)
 	if err := j.Renew(ctx); err != nil {
 		return err
 	}
@@ -246,8 +190,7 @@ func (j *job) publish(ctx context.Context) error {
 		return err
 	}
 	if before-after < j.opts.Saved {
-		j.out.Over = true
-		return j.end(ctx, catalog.ProcedureCompleted, "")
+		return j.joined(ctx)
 	}
 	return j.Release(ctx, func(p *catalog.Procedure) { p.Phase, p.Cursor = string(workflows.PhaseCompacting), "" })
 }

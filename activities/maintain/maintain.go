@@ -1,7 +1,8 @@
 // Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
 
-// Package maintain holds the activities that compact tables: one looks for
-// tables that are worth it, the other compacts one.
+// Package maintain holds the activities that look after tables: one looks for
+// tables that are worth it, one compacts a table, and one deletes what its old
+// versions left behind; see [Activities.Reclaim].
 //
 // A compaction writes new objects that nothing refers to, however long that
 // takes, and then commits the next version of the table like an append does,
@@ -24,8 +25,10 @@ import (
 	"github.com/lakeplane/lake/activities/lease"
 	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/engine"
+	"github.com/lakeplane/lake/internal/retention"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/metastore"
+	"github.com/lakeplane/lake/objstore"
 	"github.com/lakeplane/lake/workflows"
 )
 
@@ -40,6 +43,10 @@ type Engine interface {
 	// StageCompaction and Publish are those of the engine's ports.
 	StageCompaction(ctx context.Context, base lake.Snapshot, c engine.Compaction) (engine.Staged, error)
 	Publish(ctx context.Context, committed lake.Snapshot) error
+	// Clean is that of [engine.Cleaner].
+	Clean(ctx context.Context, current lake.Snapshot) (engine.Cleaning, error)
+	// HistoryPrefix is that of [engine.Engine].
+	HistoryPrefix(loc lake.Location) string
 }
 
 // Catalog is what maintenance needs of the catalog.
@@ -48,6 +55,7 @@ type Catalog interface {
 	GetIncarnation(ctx context.Context, name lake.TableName, inc lake.Incarnation) (catalog.Table, error)
 	List(ctx context.Context, namespace, cursor string, limit int) (page []catalog.Table, next string, err error)
 	MaintainOps(by catalog.Procedure, table catalog.Table, next lake.Snapshot, ops []metastore.Op) (catalog.Table, []metastore.Op, error)
+	ReclaimOp(by catalog.Procedure, table catalog.Table, floor lake.Version) (catalog.Table, metastore.Op, error)
 	OpenProcedure(ctx context.Context, p catalog.Procedure) (record catalog.Procedure, opened bool, err error)
 	Procedures(ctx context.Context, kind, cursor string, limit int) (page []catalog.Procedure, next string, err error)
 	RemoveProcedure(ctx context.Context, p catalog.Procedure) error
@@ -71,6 +79,21 @@ type Options struct {
 	// Parallel is how many compactions one worker runs at once: each takes a
 	// core and the memory of a few batches. 0 means 1.
 	Parallel int
+	// Records is the metastore with the versions' records, and Objects the store
+	// of all tables. With Records nil nothing is ever cleaned up.
+	Records metastore.Store
+	Objects objstore.Store
+	// Retention says which versions stay.
+	Retention retention.Policy
+	// GiveUp is how many versions there must be to give up for the planner to ask
+	// for a clean-up. 0 means 100.
+	GiveUp int
+	// SweepEvery is how often orphans are looked for in a table that is written
+	// to. 0 means 24 h.
+	SweepEvery time.Duration
+	// Budget bounds one activity of a clean-up. Zero fields mean 30 s and 20,000
+	// objects.
+	Budget lease.Budget
 	// Pieces is how many new pieces of data, each of a gigabyte at most, one
 	// activity writes before it commits. 0 means 4.
 	Pieces int
@@ -99,6 +122,15 @@ func (o Options) withDefaults() Options {
 	set(&o.Tables, 8)
 	set(&o.Parallel, 1)
 	set(&o.Pieces, 4)
+	o.Retention = o.Retention.WithDefaults()
+	if o.Budget.Time == 0 {
+		o.Budget.Time = 30 * time.Second
+	}
+	set(&o.Budget.Items, 20_000)
+	set(&o.GiveUp, 100)
+	if o.SweepEvery == 0 {
+		o.SweepEvery = 24 * time.Hour
+	}
 	if o.Keep == 0 {
 		o.Keep = time.Hour
 	}
@@ -117,8 +149,11 @@ func (o Options) withDefaults() Options {
 // Validate reports every mistake.
 func (o Options) Validate() error {
 	o = o.withDefaults()
-	errs := []error{o.Lease.Validate()}
-	if o.Saved < 0 || o.Tables < 0 || o.Parallel < 0 || o.Pieces < 0 || o.Keep < 0 || o.Beat < 0 {
+	errs := []error{o.Lease.Validate(), o.Retention.Validate()}
+	if (o.Records == nil) != (o.Objects == nil) {
+		errs = append(errs, lake.Errorf(lake.Invalid, "maintenance: the records and the objects are needed both, or neither"))
+	}
+	if o.Saved < 0 || o.Tables < 0 || o.Parallel < 0 || o.Pieces < 0 || o.Keep < 0 || o.Beat < 0 || o.GiveUp < 0 || o.SweepEvery < 0 || o.Budget.Time < 0 || o.Budget.Items < 0 {
 		errs = append(errs, lake.Errorf(lake.Invalid, "maintenance: bounds and times must not be negative"))
 	}
 	if ttl := o.Lease.WithDefaults().TTL; o.Beat > ttl/4 {

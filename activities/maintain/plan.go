@@ -6,6 +6,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"sync"
+	"time"
 
 	"go.temporal.io/sdk/activity"
 
@@ -111,11 +112,19 @@ func (p *planner) visit(ctx context.Context, t catalog.Table) error {
 	return nil
 }
 
-// worth reports whether a compaction would save enough. A manifest is read only
-// when enough versions were made since the last time to matter.
+// worth reports whether a clean-up is due or a compaction would save enough. A
+// manifest is read only when enough versions were made since the last time to
+// matter.
 func (p *planner) worth(ctx context.Context, t catalog.Table) (bool, error) {
 	e := p.engines[t.Snapshot.Engine]
-	if e == nil || !p.judged.due(t.Snapshot) {
+	if e == nil {
+		return false, nil
+	}
+	if p.reclaimable(t) {
+		p.out.Looked++
+		return true, nil
+	}
+	if !p.judged.due(t.Snapshot) {
 		return false, nil
 	}
 	p.out.Looked++
@@ -131,6 +140,29 @@ func (p *planner) worth(ctx context.Context, t catalog.Table) (bool, error) {
 	p.judged.put(t.Snapshot, lake.Version(max(1, (p.opts.Saved-saved)/catalog.MaxGroup)))
 	return false, nil
 }
+
+// reclaimable reports whether a clean-up of the table is due. It looks at nothing
+// but its record: versions go once there are many to give up and those of the
+// last time had the time to become old, and orphans are looked for once in a
+// while where something was written.
+func (p *planner) reclaimable(t catalog.Table) bool {
+	if p.opts.Records == nil {
+		return false
+	}
+	last := t.Reclaimed
+	if last.At.IsZero() {
+		last.At, last.Head = t.CreatedAt, 1
+	}
+	since := p.opts.Now().Sub(last.At)
+	policy := p.opts.Retention
+	many := t.Snapshot.Version > last.Floor+lake.Version(policy.Versions+p.opts.GiveUp)
+	return many && since >= max(policy.For, minReclaimPause) ||
+		t.Snapshot.Version > last.Head && since >= max(policy.OrphanAge, p.opts.SweepEvery)
+}
+
+// minReclaimPause keeps clean-ups of a busy table apart where versions need not
+// stay.
+const minReclaimPause = 10 * time.Minute
 
 // intend records the intent and starts it, unless one that failed for good is
 // remembered.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/engine"
+	"github.com/lakeplane/lake/internal/retention"
 	"github.com/lakeplane/lake/lake"
 )
 
@@ -25,6 +26,7 @@ type stagedAppend struct {
 	incarnation lake.Incarnation
 	operation   catalog.Operation
 	data        engine.Data
+	begun       time.Time    // when staging the data began
 	done        chan outcome // receives once
 }
 
@@ -229,6 +231,12 @@ func (w *committer) settle(ctx context.Context, table catalog.Table, group []*st
 				a.done <- outcome{result, err}
 				continue
 			}
+		}
+		// After the table was read: a clean-up that could have taken the data
+		// replaces its record first, so it has not begun, or is seen here.
+		if age := time.Since(a.begun); age > retention.StagedFor {
+			a.done <- outcome{err: lake.Errorf(lake.Unavailable, "the rows were staged %s ago and may have been cleaned up since: append them again", age.Round(time.Second))}
+			continue
 		}
 		left = append(left, a)
 	}

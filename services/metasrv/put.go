@@ -195,12 +195,13 @@ func (s *Server) stageOn(ctx context.Context, table catalog.Table, tenant string
 		result, err := s.replayed(ctx, table, record)
 		return nil, &result, err
 	}
+	begun := time.Now().Round(0) // by the wall: a machine may sleep
 	data, err := s.stageRows(ctx, table, in)
 	if err != nil {
 		return nil, nil, err
 	}
 	op.Rows = data.Rows()
-	return &stagedAppend{incarnation: table.Snapshot.Incarnation, operation: op, data: data}, nil, nil
+	return &stagedAppend{incarnation: table.Snapshot.Incarnation, operation: op, data: data, begun: begun}, nil, nil
 }
 
 func (s *Server) stageRows(ctx context.Context, table catalog.Table, in *payload) (engine.Data, error) {

@@ -1,14 +1,14 @@
 // Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
 
 // Package tablemaintenance is the procedure that joins what many small appends
-// left behind in a table.
+// left behind in a table, and then deletes what its old versions left behind.
 //
 //	id       table-maintenance/<namespace>/<name>/<incarnation>
 //	intent   the record procedure/table-maintenance/<namespace>/<name>/<incarnation>, while it is open
 //	queries  status         signals  pause, resume, recheck
 //
-// Cancelling the workflow stops the copy under way; nothing refers to what it
-// wrote. The record stays open and the next sweep starts it again. A table that
+// Cancelling the workflow stops the copy or the delete under way; nothing refers
+// to what was written, or needs what was deleted. The record stays open and the next sweep starts it again. A table that
 // is dropped meanwhile ends it; when the drop is undone, the planner looks at
 // the table as at any other.
 package tablemaintenance
@@ -58,17 +58,51 @@ type maintenance struct {
 	result workflows.TableMaintenanceResult
 }
 
-const note = "joining what small appends left behind; appends and reads go on"
+// What the phases are doing, for people.
+const (
+	compacting = "joining what small appends left behind; appends and reads go on"
+	reclaiming = "deleting what no version that stays needs; appends and reads go on"
+)
 
-// run compacts until nothing is left that is worth while. Each step commits a
-// version of its own, so what it joined is of use at once.
+// reclaimOptions bound one activity of the clean-up: a budget of half a minute,
+// after the manifests of all versions that stay were read.
+var reclaimOptions = func() workflow.ActivityOptions {
+	o := options
+	o.Summary = "delete what the versions that stay do not need"
+	return o
+}()
+
+// reclaimChange marks histories in which a clean-up follows the compaction.
+const reclaimChange = "reclaim"
+
+// run compacts until nothing is left that is worth while, and then cleans up
+// until nothing is left to delete. Each compaction commits a version of its own,
+// so what it joined is of use at once.
 func (m *maintenance) run(ctx workflow.Context) error {
-	if err := m.panel.Enter(ctx, workflows.PhaseCompacting, note); err != nil {
+	over := "nothing is left that is worth joining"
+	if err := m.steps(ctx, workflows.PhaseCompacting, compacting, options, workflows.MaintenanceCompact); err != nil {
+		return err
+	}
+	if !m.result.Gone && workflow.GetVersion(ctx, reclaimChange, workflow.DefaultVersion, 1) == 1 {
+		over = "nothing is left to join or to delete"
+		if err := m.steps(ctx, workflows.PhaseReclaiming, reclaiming, reclaimOptions, workflows.MaintenanceReclaim); err != nil {
+			return err
+		}
+	}
+	if m.result.Gone {
+		over = "the table was dropped; it is left to its drop"
+	}
+	return m.panel.Enter(ctx, workflows.PhaseDone, over)
+}
+
+// steps repeats an activity until it says that it is over.
+func (m *maintenance) steps(ctx workflow.Context, phase workflows.Phase, note string, opts workflow.ActivityOptions, name string) error {
+	if err := m.panel.Enter(ctx, phase, note); err != nil {
 		return err
 	}
 	for {
 		began := workflow.Now(ctx)
-		done, err := control.Step[workflows.MaintenanceProgress](ctx, m.panel, options, workflows.MaintenanceCompact, m.step)
+		done, err := control.Step[workflows.MaintenanceProgress](ctx, m.panel, opts, name, m.step)
 		if err != nil {
 			return err
 		}
@@ -76,14 +110,12 @@ func (m *maintenance) run(ctx workflow.Context) error {
 		if done.Counters != nil {
 			m.result.Counters = done.Counters
 		}
+		m.result.Gone = m.result.Gone || done.Gone
 		switch {
-		case done.Gone:
-			m.result.Gone = true
-			return m.panel.Enter(ctx, workflows.PhaseDone, "the table was dropped; it is left to its drop")
-		case done.Over:
-			return m.panel.Enter(ctx, workflows.PhaseDone, "nothing is left that is worth joining")
+		case done.Over || done.Gone:
+			return nil
 		case done.Wait != nil:
-			if err := m.panel.SleepUntil(ctx, *done.Wait, "every place for a compaction is taken"); err != nil {
+			if err := m.panel.SleepUntil(ctx, *done.Wait, "every place for a maintenance is taken"); err != nil {
 				return err
 			}
 		}

@@ -26,7 +26,7 @@ var injected = regexp.MustCompile(`^LAKE_[A-Z0-9_]*?_?(SERVICE_HOST|SERVICE_PORT
 
 // notBuiltIn are variables of parts that this version does not have. Somebody
 // who sets one expects what they would do.
-var notBuiltIn = regexp.MustCompile(`^LAKE_(DYNAMODB|MANIFEST_DYNAMODB|ASYNC|MAINTENANCE)_|^LAKE_(MANAGED_OBJECT_PREFIX|LANCE_RETAIN_VERSIONS|QUERY_DISCOVERY_BATCH_ROWS|APPEND_OPERATION_RETENTION_SECS|APPEND_OPERATION_GC_PAGE_SIZE)$`)
+var notBuiltIn = regexp.MustCompile(`^LAKE_(DYNAMODB|MANIFEST_DYNAMODB|ASYNC|MAINTENANCE)_|^LAKE_(MANAGED_OBJECT_PREFIX|QUERY_DISCOVERY_BATCH_ROWS|APPEND_OPERATION_RETENTION_SECS|APPEND_OPERATION_GC_PAGE_SIZE)$`)
 
 // elsewhere are variables of other deployments of Lake whose meaning another
 // setting has here.

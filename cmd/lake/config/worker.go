@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lakeplane/lake/activities/drop"
+	"github.com/lakeplane/lake/internal/retention"
 )
 
 // Worker is the configuration of `lake worker`.
@@ -26,6 +27,8 @@ type Worker struct {
 	// OperationGCEvery is how often old append operations are forgotten, and
 	// MaintainEvery how often tables are looked over for compaction.
 	OperationGCEvery, MaintainEvery time.Duration
+	// Retention says which versions of tables stay.
+	Retention retention.Policy
 	// Settle is how old a drop is before a location that looks empty is
 	// believed to be.
 	Settle time.Duration
@@ -33,7 +36,7 @@ type Worker struct {
 
 // NewWorker returns the defaults.
 func NewWorker() *Worker {
-	c := &Worker{set: newSet("worker"), SweepEvery: time.Minute, OperationGCEvery: time.Hour, MaintainEvery: 10 * time.Minute, Settle: drop.DefaultSettle}
+	c := &Worker{set: newSet("worker"), SweepEvery: time.Minute, OperationGCEvery: time.Hour, MaintainEvery: 10 * time.Minute, Settle: drop.DefaultSettle, Retention: retention.Policy{}.WithDefaults()}
 	s := c.set
 	c.Temporal.Address = "127.0.0.1:7233"
 	c.Temporal.add(s, "Temporal server host:port")
@@ -44,8 +47,17 @@ func NewWorker() *Worker {
 	s.add("procedure_sweep_every", "LAKE_PROCEDURE_SWEEP_SECS", durationValue{p: &c.SweepEvery, min: time.Second, max: 24 * time.Hour}, "how often procedures that nobody started are looked for")
 	s.add("operation_gc_every", "LAKE_OPERATION_GC_SECS", durationValue{p: &c.OperationGCEvery, min: time.Second, max: 24 * time.Hour}, "how often append operations that are too old to be repeated are forgotten")
 	s.add("table_maintenance_every", "LAKE_TABLE_MAINTENANCE_SECS", durationValue{p: &c.MaintainEvery, min: time.Second, max: 24 * time.Hour}, "how often tables are looked over for compaction")
+	addRetention(s, &c.Retention)
 	s.add("drop_settle", "LAKE_DROP_SETTLE_SECS", durationValue{p: &c.Settle, min: time.Nanosecond, max: time.Hour}, "how old a drop must be before an empty location is believed to be: longer than an append may still be writing")
 	return c
+}
+
+// addRetention adds the settings that say which versions stay. The worker
+// deletes by them, and the metadata server tells by them what would go.
+func addRetention(s *Set, p *retention.Policy) {
+	s.add("table_retain_versions", "LAKE_LANCE_RETAIN_VERSIONS", intValue{&p.Versions, 1, 1 << 20}, "how many of a table's newest versions stay; tagged ones stay besides")
+	s.add("table_retain_for", "LAKE_TABLE_RETAIN_SECS", durationValue{p: &p.For, min: time.Second, max: maxTime}, "how long a version stays after another became current, for queries pinned to it: at least query_ticket_ttl")
+	s.add("table_orphan_age", "LAKE_TABLE_ORPHAN_SECS", durationValue{p: &p.OrphanAge, min: time.Hour, max: maxTime}, "how old an object is that no version needs before it is deleted: longer than the longest write by other Lance clients")
 }
 
 // Set implements [Process].

@@ -4,6 +4,7 @@ package process
 
 import (
 	"github.com/lakeplane/lake/activities/drop"
+	"github.com/lakeplane/lake/activities/maintain"
 	"github.com/lakeplane/lake/cmd/lake/config"
 	enginelance "github.com/lakeplane/lake/engine/lance"
 	"github.com/lakeplane/lake/worker"
@@ -16,6 +17,7 @@ func NewWorker(c *config.Worker, records *Records, objects *Objects, temporal *T
 		Temporal: temporal.Client, Namespace: c.Temporal.Namespace, Store: records.Store, Objects: objects.Store,
 		Engines: map[string]drop.Engine{enginelance.Name: objects.Tables},
 		Drop:    drop.Options{Settle: c.Settle}, StopGrace: stopBudget(c.Grace),
+		Maintain:   maintain.Options{Retention: c.Retention},
 		SweepEvery: c.SweepEvery, OperationGCEvery: c.OperationGCEvery, MaintainEvery: c.MaintainEvery,
 		Log: tel.Log, Metrics: tel.Metrics,
 	})
