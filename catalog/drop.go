@@ -66,7 +66,8 @@ func (c *Catalog) Drop(ctx context.Context, fence Fence, table Table, retire []m
 	if err != nil {
 		return Tombstone{}, lake.Wrap(verb, c.dropError(ctx, table, err))
 	}
-	err = c.changeRegistry(ctx, fence, remove, bury, append([]metastore.Op{bury, intent}, retire...))
+	note := c.noteOp(DropKind, grave.ProcedureID(), Entry{Action: ActionStart, By: req.Requester, Reason: req.Reason})
+	err = c.changeRegistry(ctx, fence, remove, bury, append([]metastore.Op{bury, intent, note}, retire...))
 	if err != nil {
 		return Tombstone{}, lake.Wrap(verb, c.dropError(ctx, table, err))
 	}
@@ -118,24 +119,25 @@ func (c *Catalog) dropError(ctx context.Context, table Table, err error) error {
 // lake.AlreadyExists when another table took the name, lake.Precondition when
 // the procedure or the tombstone has moved: read again. lake.Fenced and
 // lake.Undetermined as for Create.
-func (c *Catalog) Undrop(ctx context.Context, fence Fence, grave Tombstone, restore []metastore.Op, drop Procedure) (Table, error) {
+func (c *Catalog) Undrop(ctx context.Context, fence Fence, grave Tombstone, restore []metastore.Op, drop Procedure, requester string) (Table, error) {
 	verb := "undrop table " + grave.Table.Name.String()
 	switch {
 	case grave.raw == nil || drop.raw == nil:
 		return Table{}, lake.Errorf(lake.Invalid, "%s: the tombstone and the procedure were not both read from the catalog", verb)
 	case drop.Kind != DropKind || drop.ID != grave.ProcedureID():
 		return Table{}, lake.Errorf(lake.Invalid, "%s: procedure %s is of another drop", verb, drop.WorkflowID())
-	case drop.State.Terminal():
+	case drop.State.Terminal() && !drop.Stopped:
 		return Table{}, lake.Errorf(lake.Precondition, "%s: the drop is %s", verb, drop.State)
 	}
 	if err := fence.check(); err != nil {
 		return Table{}, lake.Wrap(verb, err)
 	}
 	ended := drop
-	ended.State, ended.UpdatedAt = ProcedureCancelled, c.now()
+	ended.State, ended.UpdatedAt, ended.Orders = ProcedureCancelled, c.now(), Orders{}
 	end := metastore.Update(procedureKey(drop.Kind, drop.ID), drop.raw, ended.stored().raw)
 	raise := metastore.Create(tableKey(grave.Table.Name), grave.Table.raw)
-	err := c.changeRegistry(ctx, fence, raise, end, append([]metastore.Op{grave.RemoveOp(), end}, restore...))
+	note := c.noteOp(DropKind, drop.ID, Entry{Action: ActionUndrop, By: requester, Phase: drop.Phase})
+	err := c.changeRegistry(ctx, fence, raise, end, append([]metastore.Op{grave.RemoveOp(), end, note}, restore...))
 	switch {
 	case err == nil:
 		return grave.Table, nil

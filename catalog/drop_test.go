@@ -39,7 +39,7 @@ func TestUndropAndDropAgain(t *testing.T) {
 		require.NoError(t, err)
 
 		store.loseAnswers(int(round))
-		back, err := c.Undrop(t.Context(), fence, grave, records.Restore(table.Snapshot), drop)
+		back, err := c.Undrop(t.Context(), fence, grave, records.Restore(table.Snapshot), drop, "ann")
 		require.NoError(t, err)
 		require.Equal(t, table, back)
 		now, err := c.Get(t.Context(), table.Name)
@@ -53,12 +53,12 @@ func TestUndropAndDropAgain(t *testing.T) {
 		require.Equal(t, catalog.ProcedureCancelled, ended.State)
 		_, err = c.CommitProcedure(t.Context(), drop, drop)
 		requireKind(t, lake.Fenced, err)
-		_, err = c.Undrop(t.Context(), fence, grave, records.Restore(table.Snapshot), ended)
+		_, err = c.Undrop(t.Context(), fence, grave, records.Restore(table.Snapshot), ended, "ann")
 		requireKind(t, lake.Precondition, err)
 	}
 	after := dump(t, store)
 	require.NotEqual(t, before["__lake_internal/catalog-directory-generation"], after["__lake_internal/catalog-directory-generation"])
-	require.Len(t, after, len(before)+1, "only the procedure's record is left")
+	require.Len(t, after, len(before)+1+6, "only the procedure's record and its audit are left")
 	_, err = advance(t, c, fence, table, operation())
 	require.NoError(t, err)
 }
@@ -72,7 +72,7 @@ func TestUndropRefusals(t *testing.T) {
 	fence := lead(t, store)
 	undrop := func(f catalog.Fence, g catalog.Tombstone, p catalog.Procedure) error {
 		before := dump(t, store)
-		_, err := c.Undrop(t.Context(), f, g, records.Restore(table.Snapshot), p)
+		_, err := c.Undrop(t.Context(), f, g, records.Restore(table.Snapshot), p, "ann")
 		require.Error(t, err)
 		require.Equal(t, before, dump(t, store))
 		return err

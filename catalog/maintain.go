@@ -48,6 +48,20 @@ const openTries = 8
 // lake.Conflict only when others kept writing the record during every try, and
 // with lake.Undetermined when it cannot be told whether the intent is recorded.
 func (c *Catalog) OpenProcedure(ctx context.Context, p Procedure) (record Procedure, opened bool, err error) {
+	return c.open(ctx, p)
+}
+
+// StartProcedure is [Catalog.OpenProcedure] at somebody's request: who asked and
+// why is in the audit, if that opened it.
+func (c *Catalog) StartProcedure(ctx context.Context, p Procedure, by, via, reason string) (record Procedure, opened bool, err error) {
+	if err := checkWho(by, via, reason); err != nil {
+		return Procedure{}, false, lake.Wrap("start procedure "+p.WorkflowID(), err)
+	}
+	return c.open(ctx, p, c.noteOp(p.Kind, p.ID, Entry{Action: ActionStart, By: by, Via: via, Reason: reason}))
+}
+
+// open opens the record and applies ops in the commit that does.
+func (c *Catalog) open(ctx context.Context, p Procedure, ops ...metastore.Op) (record Procedure, opened bool, err error) {
 	verb := "open procedure " + p.WorkflowID()
 	for try := range openTries {
 		if try > 0 && !pause(ctx, firstCommitPause) {
@@ -57,7 +71,7 @@ func (c *Catalog) OpenProcedure(ctx context.Context, p Procedure) (record Proced
 		if record, open, err = c.openOp(ctx, p); err != nil || open.Key == "" {
 			return record, false, lake.Wrap(verb, err)
 		}
-		if err = c.commit(ctx, open, []metastore.Op{open}); !isConflict(err) {
+		if err = c.commit(ctx, open, append([]metastore.Op{open}, ops...)); !isConflict(err) {
 			return record, err == nil, lake.Wrap(verb, err)
 		}
 	}

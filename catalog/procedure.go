@@ -19,8 +19,10 @@ type ProcedureState string
 // The states. The last three are terminal.
 const (
 	// ProcedurePending: the intent is recorded; no attempt has claimed it.
-	ProcedurePending   ProcedureState = "pending"
-	ProcedureRunning   ProcedureState = "running"
+	ProcedurePending ProcedureState = "pending"
+	ProcedureRunning ProcedureState = "running"
+	// ProcedurePaused is what people are shown of an open procedure whose
+	// [Orders] say so; see [Procedure.Shown].
 	ProcedurePaused    ProcedureState = "paused"
 	ProcedureCompleted ProcedureState = "completed"
 	ProcedureFailed    ProcedureState = "failed"
@@ -72,6 +74,8 @@ type Procedure struct {
 	// Namespace and Table say what the procedure works on; empty if nothing.
 	Namespace string
 	Table     string
+	// Orders are what operators asked for; see [Catalog.Order].
+	Orders
 
 	raw []byte
 }
@@ -101,6 +105,7 @@ type procedureRecord struct {
 	UpdatedAt time.Time        `json:"updated_at"`
 	Namespace string           `json:"namespace,omitempty"`
 	Table     string           `json:"table,omitempty"`
+	Orders
 }
 
 // stored returns p as a new write of it leaves it, with its bytes.
@@ -111,7 +116,7 @@ func (p Procedure) stored() Procedure {
 		header: newHeader(), Kind: p.Kind, ID: p.ID, State: p.State, Phase: p.Phase,
 		Epoch: p.Epoch, Holder: p.Holder, Deadline: p.Deadline, Cursor: p.Cursor,
 		Counters: p.Counters, LastError: p.LastError,
-		CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, Namespace: p.Namespace, Table: p.Table,
+		CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, Namespace: p.Namespace, Table: p.Table, Orders: p.Orders,
 	})
 	return p
 }
@@ -127,7 +132,7 @@ func decodeProcedure(found metastore.Record) (Procedure, error) {
 	return Procedure{
 		Kind: r.Kind, ID: r.ID, State: r.State, Phase: r.Phase, Epoch: r.Epoch, Holder: r.Holder,
 		Deadline: r.Deadline, Cursor: r.Cursor, Counters: r.Counters, LastError: r.LastError,
-		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Namespace: r.Namespace, Table: r.Table,
+		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Namespace: r.Namespace, Table: r.Table, Orders: r.Orders,
 		raw: found.Value,
 	}, nil
 }

@@ -88,6 +88,25 @@ type Procedure struct {
 	WorkflowID           string
 	// UIURL is its page in the Temporal UI, if there is one.
 	UIURL string
+	// Table is what it works on, zero if not a table.
+	Table lake.TableName
+	// Rate is how many items a second an operator allows, 0 for no bound.
+	Rate float64
+	// Stopped: an operator cancelled it, and what it had not done is left behind
+	// until a retry. Cancelling: it was cancelled, and a worker is taking back
+	// what is in force.
+	Stopped, Cancelling bool
+	// Awaited are the acknowledgements that an approval must give, while it
+	// waits for one. Approval is the one that was given, nil before.
+	Awaited  []string
+	Approval *Approval
+}
+
+// Approval is somebody's decision to pass a point of no return.
+type Approval struct {
+	By               string
+	At               time.Time
+	Acknowledgements []string
 }
 
 // String returns the id, the state and the phase.
@@ -164,7 +183,7 @@ func (c *Client) WatchProcedure(ctx context.Context, id ProcedureID, interval ti
 }
 
 func changed(a, b Procedure) bool {
-	return a.State != b.State || a.Phase != b.Phase || a.LastError != b.LastError ||
+	return a.State != b.State || a.Rate != b.Rate || a.Cancelling != b.Cancelling || a.Phase != b.Phase || a.LastError != b.LastError ||
 		a.Epoch != b.Epoch || !maps.Equal(a.Counters, b.Counters)
 }
 
@@ -190,5 +209,15 @@ func procedureFromProto(p *lakepb.Procedure) Procedure {
 		Counters: p.GetCounters(), LastError: p.GetLastError(), Epoch: p.GetEpoch(),
 		CreatedAt: p.GetCreatedAt().AsTime(), UpdatedAt: p.GetUpdatedAt().AsTime(),
 		WorkflowID: p.GetWorkflowId(), UIURL: p.GetUiUrl(),
+		Table: lake.TableName{Namespace: p.GetTable().GetNamespace(), Name: p.GetTable().GetName()},
+		Rate:  p.GetRate(), Stopped: p.GetStopped(), Cancelling: p.GetCancelling(),
+		Awaited: p.GetAwaitedAcknowledgements(), Approval: approvalFromProto(p.GetApproval()),
 	}
+}
+
+func approvalFromProto(a *lakepb.ProcedureApproval) *Approval {
+	if a == nil {
+		return nil
+	}
+	return &Approval{By: a.GetBy(), At: a.GetAt().AsTime(), Acknowledgements: a.GetAcknowledgements()}
 }

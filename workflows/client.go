@@ -99,7 +99,8 @@ func (c *Client) Status(ctx context.Context, ref Ref) (Status, error) {
 	return s, nil
 }
 
-// Pause holds the procedure before its next step.
+// Pause holds the workflow before its next step. Only the workflow knows: an
+// operator's pause is an order in the procedure's record.
 func (c *Client) Pause(ctx context.Context, ref Ref) error { return c.signal(ctx, ref, PauseSignal) }
 
 // Resume ends a pause, or the wait after a failure.
@@ -113,9 +114,8 @@ func (c *Client) Recheck(ctx context.Context, ref Ref) error {
 }
 
 // Cancel ends the workflow after its current page. It does not end the intent:
-// a drop's tombstone stays, what was deleted stays deleted, and the next sweep
-// starts the drop again. To hold a procedure, pause it; to take a drop back,
-// undrop the table.
+// unless the record says that an operator cancelled the procedure, the next sweep
+// starts it again.
 func (c *Client) Cancel(ctx context.Context, ref Ref) error {
 	return unavailable("cancel "+ref.String(), c.temporal.CancelWorkflow(ctx, ref.String(), ""))
 }

@@ -41,7 +41,10 @@ func ParseDropTableID(id string) (DropTableInput, error) {
 type DropTableResult struct {
 	// Undone: the tombstone was taken away, by an undrop, before the point of
 	// no return. Nothing was deleted.
-	Undone   bool     `json:"undone,omitempty"`
+	Undone bool `json:"undone,omitempty"`
+	// Stopped: an operator cancelled the drop. The tombstone and what was not
+	// deleted yet are left behind.
+	Stopped  bool     `json:"stopped,omitempty"`
 	Counters Counters `json:"counters,omitempty"`
 }
 
@@ -103,6 +106,8 @@ type DropProgress struct {
 	// table was undropped or the drop had been finished before.
 	Over   bool `json:"over,omitempty"`
 	Undone bool `json:"undone,omitempty"`
+	// Stopped: an operator cancelled the drop.
+	Stopped bool `json:"stopped,omitempty"`
 	// Wait: nothing may happen before this moment.
 	Wait *time.Time `json:"wait,omitempty"`
 	// Done: the step has nothing left to do. Otherwise run it again.

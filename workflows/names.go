@@ -37,6 +37,10 @@ const (
 	RecheckSignal = "recheck"
 )
 
+// HeldFailure is the type of the failure of an activity that found its procedure
+// held by an operator's order in the record.
+const HeldFailure = "held"
+
 // Search attributes set by every procedure. They hold names only.
 var (
 	AttributeProcedure = temporal.NewSearchAttributeKeyKeyword("LakeProcedure")

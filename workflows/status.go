@@ -14,6 +14,9 @@ const (
 	// PhaseBlocked: a step failed for good or too often; it is tried again
 	// after a while, or at once on resume.
 	PhaseBlocked Phase = "blocked"
+	// PhaseApproval: everything so far is verified, and an operator must approve
+	// what cannot be taken back.
+	PhaseApproval Phase = "awaiting-approval"
 	// PhaseDone: nothing is left to do.
 	PhaseDone Phase = "done"
 )

@@ -24,6 +24,8 @@ type SweepResult struct {
 	Live int64 `json:"live"`
 	// Started is the number of workflows started for those that had none.
 	Started int64 `json:"started"`
+	// Stopped is the number of drops that an operator cancelled.
+	Stopped int64 `json:"stopped,omitempty"`
 	// Failed is the number of starts that failed and are left to the next sweep.
 	Failed int64 `json:"failed"`
 	// Orphans is the number of open workflows whose intent was not seen. They
@@ -42,6 +44,7 @@ func (r *SweepResult) Add(page SweepResult) {
 	r.Intents += page.Intents
 	r.Live += page.Live
 	r.Started += page.Started
+	r.Stopped += page.Stopped
 	r.Failed += page.Failed
 	r.Orphans += page.Orphans
 	r.OldestSeconds = max(r.OldestSeconds, page.OldestSeconds)

@@ -194,7 +194,8 @@ func (a *Activities) run(ctx context.Context, in workflows.DropStep, body func(c
 	var ended *lease.EndedError
 	if errors.As(err, &ended) {
 		return workflows.DropProgress{
-			Over: true, Done: true, Undone: ended.Record.State == catalog.ProcedureCancelled, Counters: ended.Record.Counters,
+			Over: true, Done: true, Stopped: ended.Record.Stopped, Counters: ended.Record.Counters,
+			Undone: ended.Record.State == catalog.ProcedureCancelled && !ended.Record.Stopped,
 		}, nil
 	}
 	return out, err

@@ -41,7 +41,7 @@ func (a *Activities) ClearHistory(ctx context.Context, in workflows.DropStep) (w
 				out.Done = true
 				return h.Release(ctx, func(p *catalog.Procedure) { p.Phase = string(workflows.PhaseFinishing) }, h.guard())
 			}
-			if meter.Spent() {
+			if meter.Spent() || h.Held() {
 				return h.Release(ctx, nil)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"github.com/lakeplane/lake/activities/lease"
 	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/objstore"
@@ -35,14 +36,13 @@ func (a *Activities) DeleteObjects(ctx context.Context, in workflows.DropStep) (
 			if err != nil {
 				return lake.Wrap("list objects", err)
 			}
-			if meter.Spent() {
-				return h.Release(ctx, nil)
-			}
-			if err := a.deletePage(ctx, h, &speed, infos); err != nil {
+			spent, err := a.deletePieces(ctx, h, &speed, meter, infos)
+			if err != nil {
 				return err
 			}
-			activity.RecordHeartbeat(ctx, h.Record().Cursor)
-			meter.Add(len(infos))
+			if spent {
+				return h.Release(ctx, nil)
+			}
 		}
 		out.Done = true
 		return h.Release(ctx, func(p *catalog.Procedure) {
@@ -82,6 +82,62 @@ func (a *Activities) pages(ctx context.Context, h *held) iter.Seq2[[]objstore.In
 		}
 	}
 }
+
+// deletePieces deletes one page, in pieces of a few seconds each where an
+// operator bounds the rate, and reports whether the activity should return. An
+// order that came meanwhile is met at the next piece.
+func (a *Activities) deletePieces(ctx context.Context, h *held, speed *pace, meter *lease.Meter, infos []objstore.Info) (spent bool, err error) {
+	for len(infos) > 0 {
+		if meter.Spent() || h.Held() {
+			return true, nil
+		}
+		n := piece(h.Record().Rate, len(infos))
+		began := time.Now()
+		if err := a.deletePage(ctx, h, speed, infos[:n]); err != nil {
+			return false, err
+		}
+		activity.RecordHeartbeat(ctx, h.Record().Cursor)
+		if err := slow(ctx, h.Record().Rate, n, time.Since(began)); err != nil {
+			return false, err
+		}
+		meter.Add(n)
+		infos = infos[n:]
+	}
+	return false, nil
+}
+
+// pieceTime is how long a piece of a page takes under a bounded rate, and so how
+// soon a changed one is in force. It is well inside the heartbeat's timeout.
+const pieceTime = 2 * time.Second
+
+// piece is how many of n objects are deleted before the rate is looked at again.
+func piece(rate float64, n int) int {
+	if rate <= 0 {
+		return n
+	}
+	return min(n, max(1, int(rate*pieceTime.Seconds())))
+}
+
+// slow waits until n objects are no more than the rate allows, in naps that a
+// cancellation ends. The rate is at least one in [slowest].
+func slow(ctx context.Context, rate float64, n int, took time.Duration) error {
+	if rate <= 0 {
+		return nil
+	}
+	wait := min(time.Duration(float64(n)/rate*float64(time.Second)), slowest) - took
+	if wait <= 0 {
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(wait):
+		return nil
+	}
+}
+
+// slowest bounds one wait: under the heartbeat's timeout.
+const slowest = 10 * time.Second
 
 // deletePage deletes one page and records it.
 func (a *Activities) deletePage(ctx context.Context, h *held, speed *pace, infos []objstore.Info) error {
@@ -125,9 +181,9 @@ func (a *Activities) deleteAll(ctx context.Context, h *held, speed *pace, keys [
 
 // deleteShare deletes objects between two looks at the lease.
 func (a *Activities) deleteShare(ctx context.Context, h *held, keys []string) error {
-	lease, cancel := h.Bound(ctx)
+	bound, cancel := h.Bound(ctx)
 	defer cancel()
-	_, err := a.batches.DeleteAll(lease, keys)
+	_, err := a.batches.DeleteAll(bound, keys)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

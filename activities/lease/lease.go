@@ -121,6 +121,20 @@ func (e *EndedError) Unwrap() error { return errEnded }
 
 var errEnded error = &lake.Error{Kind: lake.Precondition, Message: "procedure has ended"}
 
+// HeldError says that an operator holds the procedure: nothing may be claimed
+// until it is resumed.
+type HeldError struct{ Record catalog.Procedure }
+
+// Error names the procedure.
+func (e *HeldError) Error() string {
+	return "procedure " + e.Record.WorkflowID() + " is paused by an operator"
+}
+
+// Unwrap gives the error its kind, lake.Precondition.
+func (e *HeldError) Unwrap() error { return errHeld }
+
+var errHeld error = &lake.Error{Kind: lake.Precondition, Message: "procedure is paused"}
+
 // Lease is the right of one attempt to act for one procedure. It is not safe
 // for concurrent use. Only [Claim] makes one, so a function that takes a *Lease
 // cannot be called by someone who holds none.
@@ -133,7 +147,8 @@ type Lease struct {
 }
 
 // Claim takes the record over for the attempt. It fails with an *EndedError
-// when the procedure is over, with lake.NotFound when it was never intended,
+// when the procedure is over, with a *HeldError while an operator holds it, with
+// lake.NotFound when it was never intended,
 // and with lake.Conflict while another run holds the record or when it lost a
 // race for it; trying again later is right then.
 func Claim(ctx context.Context, records Records, kind, id string, by Attempt, opts Options) (*Lease, error) {
@@ -145,6 +160,9 @@ func Claim(ctx context.Context, records Records, kind, id string, by Attempt, op
 	now := opts.Now()
 	if old.State.Terminal() {
 		return nil, &EndedError{Record: old}
+	}
+	if old.Paused && !old.Cancelling {
+		return nil, &HeldError{Record: old}
 	}
 	if now.Before(old.Deadline) && !by.sameRun(old.Holder) {
 		return nil, lake.Errorf(lake.Conflict, "procedure %s is held by %q until %s", old.WorkflowID(), old.Holder, old.Deadline.Format(time.RFC3339))
@@ -188,7 +206,12 @@ func (l *Lease) Bound(ctx context.Context) (context.Context, context.CancelFunc)
 // effect, and all of it is one commit, which also extends the lease. nil change
 // leaves the record's contents as they are.
 //
-// lake.Fenced means that another attempt took over and nothing was done.
+// An operator's order that came meanwhile is taken in: the record is read again
+// and the commit made on it, since an order is no claim. [Lease.Held] then tells
+// whether to go on.
+//
+// lake.Fenced means that another attempt took over, or that the procedure was
+// cancelled, and nothing was done.
 // lake.Conflict means that one of ops did not hold and nothing was done. After
 // lake.Undetermined the lease is of no use: the next attempt reads what is.
 func (l *Lease) Commit(ctx context.Context, change func(*catalog.Procedure), ops ...metastore.Op) error {
@@ -196,13 +219,13 @@ func (l *Lease) Commit(ctx context.Context, change func(*catalog.Procedure), ops
 		return err
 	}
 	now := l.opts.Now()
-	next := l.record
-	next.Counters = maps.Clone(next.Counters)
-	next.Deadline = now.Add(l.opts.TTL)
-	if change != nil {
-		change(&next)
+	stored, err := l.commit(ctx, now, change, ops)
+	for range maxOrders {
+		if !lake.Is(err, lake.Fenced) || !l.ordered(ctx) {
+			break
+		}
+		stored, err = l.commit(ctx, now, change, ops)
 	}
-	stored, err := l.records.CommitProcedure(ctx, l.record, next, ops...)
 	if err != nil {
 		if kind := lake.KindOf(err); kind == lake.Fenced || kind == lake.Undetermined {
 			l.lost = err
@@ -212,6 +235,42 @@ func (l *Lease) Commit(ctx context.Context, change func(*catalog.Procedure), ops
 	l.record, l.until = stored, now.Add(l.opts.TTL)
 	return nil
 }
+
+// maxOrders bounds how many orders one commit takes in.
+const maxOrders = 4
+
+// commit makes one try on the record as it was last seen.
+func (l *Lease) commit(ctx context.Context, now time.Time, change func(*catalog.Procedure), ops []metastore.Op) (catalog.Procedure, error) {
+	next := l.record
+	next.Counters = maps.Clone(next.Counters)
+	next.Deadline = now.Add(l.opts.TTL)
+	if change != nil {
+		change(&next)
+	}
+	return l.records.CommitProcedure(ctx, l.record, next, ops...)
+}
+
+// ordered reads the record again and takes it over when only an operator has
+// changed it: claims move the epoch, orders do not, and an order that ends the
+// procedure ends this attempt, too.
+func (l *Lease) ordered(ctx context.Context) bool {
+	now, err := l.records.Procedure(ctx, l.record.Kind, l.record.ID)
+	if err != nil || !onlyOrdered(l.record, now) {
+		return false
+	}
+	l.record = now
+	return true
+}
+
+// onlyOrdered reports whether nothing but the orders differs.
+func onlyOrdered(a, b catalog.Procedure) bool {
+	return a.Epoch == b.Epoch && a.Holder == b.Holder && a.State == b.State && a.Phase == b.Phase &&
+		a.Cursor == b.Cursor && a.LastError == b.LastError && a.Deadline.Equal(b.Deadline) && maps.Equal(a.Counters, b.Counters)
+}
+
+// Held reports whether an operator wants the attempt to return, as of the last
+// commit.
+func (l *Lease) Held() bool { return l.record.Paused || l.record.Cancelling }
 
 // Renew extends the lease when less than half of it is left.
 func (l *Lease) Renew(ctx context.Context) error {

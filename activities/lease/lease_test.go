@@ -328,3 +328,51 @@ func TestErrorsUnwrap(t *testing.T) {
 	require.ErrorContains(t, err, "failed")
 	require.True(t, errors.Is(err, errEnded))
 }
+
+// order gives an operator's order.
+func (f fixture) order(t *testing.T, o catalog.Order) {
+	t.Helper()
+	_, err := f.Order(t.Context(), kind, id, o)
+	require.NoError(t, err)
+}
+
+func TestAnOrderIsTakenInAndNoClaim(t *testing.T) {
+	f := setup(t)
+	l, err := f.claim("run", 1)
+	require.NoError(t, err)
+	f.order(t, catalog.Order{Action: catalog.ActionRate, Rate: 7})
+	require.False(t, l.Held())
+	require.NoError(t, l.Commit(t.Context(), count, metastore.Create("effect", nil)))
+	require.InDelta(t, 7, l.Record().Rate, 0)
+	f.order(t, catalog.Order{Action: catalog.ActionPause})
+	require.NoError(t, l.Commit(t.Context(), count))
+	require.True(t, l.Held())
+	require.NoError(t, l.Release(t.Context(), count))
+	require.EqualValues(t, 3, f.record(t).Counters["n"], "nothing is counted twice or lost")
+
+	var held *HeldError
+	_, err = f.claim("run", 2)
+	require.ErrorAs(t, err, &held)
+	requireKind(t, lake.Precondition, err)
+	f.order(t, catalog.Order{Action: catalog.ActionResume})
+	_, err = f.claim("run", 2)
+	require.NoError(t, err)
+}
+
+func TestACancelEndsTheAttemptAtItsNextWrite(t *testing.T) {
+	f := setup(t)
+	l, err := f.claim("run", 1)
+	require.NoError(t, err)
+	f.order(t, catalog.Order{Action: catalog.ActionCancel})
+	requireKind(t, lake.Fenced, l.Commit(t.Context(), count, metastore.Create("effect", nil)))
+	_, err = f.store.Get(t.Context(), "effect")
+	require.ErrorIs(t, err, metastore.ErrNotFound)
+	var ended *EndedError
+	_, err = f.claim("run", 2)
+	require.ErrorAs(t, err, &ended)
+	require.True(t, ended.Record.Stopped)
+	f.order(t, catalog.Order{Action: catalog.ActionRetry})
+	again, err := f.claim("run", 3)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, again.Record().Epoch)
+}

@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/lakeplane/lake/activities/failure"
+	"github.com/lakeplane/lake/workflows"
 )
 
 // Runner runs the bodies of activities, each under a lease of its own.
@@ -25,12 +27,18 @@ type Runner struct {
 // Run claims the procedure for the running activity and calls body. When body
 // fails, the record shows why and is free for the next attempt. The error is
 // fit for Temporal, except for an *EndedError, which comes as it is: what the
-// end of the procedure means is for the activity to say.
+// end of the procedure means is for the activity to say. A procedure that an
+// operator holds fails as [workflows.HeldFailure], which package control waits
+// out.
 func (r Runner) Run(ctx context.Context, kind, id string, body func(context.Context, *Lease) error) error {
 	l, err := Claim(ctx, r.Records, kind, id, attemptOf(ctx), r.Options)
 	var ended *EndedError
 	if errors.As(err, &ended) {
 		return ended
+	}
+	var held *HeldError
+	if errors.As(err, &held) {
+		return temporal.NewApplicationErrorWithOptions(held.Error(), workflows.HeldFailure, temporal.ApplicationErrorOptions{NonRetryable: true})
 	}
 	if err == nil {
 		if err = body(ctx, l); err != nil && ctx.Err() == nil {

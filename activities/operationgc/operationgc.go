@@ -163,7 +163,7 @@ func (p *pass) run(ctx context.Context) error {
 			p.over = true
 			return p.lease.Release(ctx, p.finish)
 		}
-		if meter.Spent() {
+		if meter.Spent() || p.lease.Held() {
 			return p.lease.Release(ctx, p.move)
 		}
 		if err := p.lease.Renew(ctx); err != nil {

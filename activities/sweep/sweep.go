@@ -15,6 +15,7 @@ import (
 
 	"github.com/lakeplane/lake/activities/failure"
 	"github.com/lakeplane/lake/catalog"
+	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/workflows"
 )
 
@@ -22,6 +23,7 @@ import (
 type Intents interface {
 	Tombstones(ctx context.Context, cursor string, limit int) (page []catalog.Tombstone, next string, err error)
 	Procedures(ctx context.Context, kind, cursor string, limit int) (page []catalog.Procedure, next string, err error)
+	Procedure(ctx context.Context, kind, id string) (catalog.Procedure, error)
 }
 
 // Workflows starts and finds what makes it happen; [workflows.Client] does.
@@ -193,6 +195,9 @@ func (s *sweep) visit(ctx context.Context, i intent) error {
 		s.result.Live++
 		return nil
 	}
+	if stopped, err := s.stopped(ctx, ref); err != nil || stopped {
+		return err
+	}
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
@@ -208,6 +213,22 @@ func (s *sweep) visit(ctx context.Context, i intent) error {
 	}
 	s.result.Started++
 	return nil
+}
+
+// stopped reports whether an operator cancelled a drop: its tombstone stays, and
+// nobody is to go on until it is retried.
+func (s *sweep) stopped(ctx context.Context, ref workflows.Ref) (bool, error) {
+	if ref.Kind != workflows.DropTableKind {
+		return false, nil // the intent of any other kind is its open record
+	}
+	record, err := s.intents.Procedure(ctx, string(ref.Kind), ref.ID)
+	if lake.Is(err, lake.NotFound) {
+		return false, nil
+	}
+	if err == nil && record.Stopped {
+		s.result.Stopped++
+	}
+	return record.Stopped, err
 }
 
 // wakeOrphans tells workflows whose intent is gone to look again: an undrop

@@ -90,6 +90,73 @@ func (ProcedureState) EnumDescriptor() ([]byte, []int) {
 	return file_lake_proto_rawDescGZIP(), []int{0}
 }
 
+type ProcedureOrder int32
+
+const (
+	ProcedureOrder_PROCEDURE_ORDER_UNSPECIFIED ProcedureOrder = 0
+	// Holds it; what is under way ends its page first.
+	ProcedureOrder_PROCEDURE_ORDER_PAUSE  ProcedureOrder = 1
+	ProcedureOrder_PROCEDURE_ORDER_RESUME ProcedureOrder = 2
+	// Ends it before it is done; leaves_behind says what that leaves.
+	ProcedureOrder_PROCEDURE_ORDER_CANCEL ProcedureOrder = 3
+	// Passes its point of no return.
+	ProcedureOrder_PROCEDURE_ORDER_APPROVE ProcedureOrder = 4
+	// Ends the wait after a failure, or begins a cancelled or failed one again
+	// where it was.
+	ProcedureOrder_PROCEDURE_ORDER_RETRY ProcedureOrder = 5
+	// Bounds its items a second.
+	ProcedureOrder_PROCEDURE_ORDER_SET_RATE ProcedureOrder = 6
+)
+
+// Enum value maps for ProcedureOrder.
+var (
+	ProcedureOrder_name = map[int32]string{
+		0: "PROCEDURE_ORDER_UNSPECIFIED",
+		1: "PROCEDURE_ORDER_PAUSE",
+		2: "PROCEDURE_ORDER_RESUME",
+		3: "PROCEDURE_ORDER_CANCEL",
+		4: "PROCEDURE_ORDER_APPROVE",
+		5: "PROCEDURE_ORDER_RETRY",
+		6: "PROCEDURE_ORDER_SET_RATE",
+	}
+	ProcedureOrder_value = map[string]int32{
+		"PROCEDURE_ORDER_UNSPECIFIED": 0,
+		"PROCEDURE_ORDER_PAUSE":       1,
+		"PROCEDURE_ORDER_RESUME":      2,
+		"PROCEDURE_ORDER_CANCEL":      3,
+		"PROCEDURE_ORDER_APPROVE":     4,
+		"PROCEDURE_ORDER_RETRY":       5,
+		"PROCEDURE_ORDER_SET_RATE":    6,
+	}
+)
+
+func (x ProcedureOrder) Enum() *ProcedureOrder {
+	p := new(ProcedureOrder)
+	*p = x
+	return p
+}
+
+func (x ProcedureOrder) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ProcedureOrder) Descriptor() protoreflect.EnumDescriptor {
+	return file_lake_proto_enumTypes[1].Descriptor()
+}
+
+func (ProcedureOrder) Type() protoreflect.EnumType {
+	return &file_lake_proto_enumTypes[1]
+}
+
+func (x ProcedureOrder) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ProcedureOrder.Descriptor instead.
+func (ProcedureOrder) EnumDescriptor() ([]byte, []int) {
+	return file_lake_proto_rawDescGZIP(), []int{1}
+}
+
 type TableName struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -1047,11 +1114,23 @@ type Procedure struct {
 	Counters  map[string]int64 `protobuf:"bytes,5,rep,name=counters,proto3" json:"counters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	LastError string           `protobuf:"bytes,6,opt,name=last_error,json=lastError,proto3" json:"last_error,omitempty"`
 	// How often an attempt claimed the record.
-	Epoch         uint64                 `protobuf:"varint,7,opt,name=epoch,proto3" json:"epoch,omitempty"`
-	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	UpdatedAt     *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
-	WorkflowId    string                 `protobuf:"bytes,10,opt,name=workflow_id,json=workflowId,proto3" json:"workflow_id,omitempty"`
-	UiUrl         string                 `protobuf:"bytes,11,opt,name=ui_url,json=uiUrl,proto3" json:"ui_url,omitempty"`
+	Epoch      uint64                 `protobuf:"varint,7,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	CreatedAt  *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	UpdatedAt  *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	WorkflowId string                 `protobuf:"bytes,10,opt,name=workflow_id,json=workflowId,proto3" json:"workflow_id,omitempty"`
+	UiUrl      string                 `protobuf:"bytes,11,opt,name=ui_url,json=uiUrl,proto3" json:"ui_url,omitempty"`
+	// Items a second that an operator allows; 0 is no bound.
+	Rate float64 `protobuf:"fixed64,12,opt,name=rate,proto3" json:"rate,omitempty"`
+	// An operator cancelled it, and what it had not done is left behind until a
+	// retry.
+	Stopped bool `protobuf:"varint,13,opt,name=stopped,proto3" json:"stopped,omitempty"`
+	// An operator cancelled it, and a worker is taking back what is in force.
+	Cancelling bool `protobuf:"varint,14,opt,name=cancelling,proto3" json:"cancelling,omitempty"`
+	// What an approval must acknowledge; set while the procedure waits for one.
+	AwaitedAcknowledgements []string           `protobuf:"bytes,15,rep,name=awaited_acknowledgements,json=awaitedAcknowledgements,proto3" json:"awaited_acknowledgements,omitempty"`
+	Approval                *ProcedureApproval `protobuf:"bytes,16,opt,name=approval,proto3" json:"approval,omitempty"`
+	// What it works on, if a table.
+	Table         *TableName `protobuf:"bytes,17,opt,name=table,proto3" json:"table,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1163,6 +1242,605 @@ func (x *Procedure) GetUiUrl() string {
 	return ""
 }
 
+func (x *Procedure) GetRate() float64 {
+	if x != nil {
+		return x.Rate
+	}
+	return 0
+}
+
+func (x *Procedure) GetStopped() bool {
+	if x != nil {
+		return x.Stopped
+	}
+	return false
+}
+
+func (x *Procedure) GetCancelling() bool {
+	if x != nil {
+		return x.Cancelling
+	}
+	return false
+}
+
+func (x *Procedure) GetAwaitedAcknowledgements() []string {
+	if x != nil {
+		return x.AwaitedAcknowledgements
+	}
+	return nil
+}
+
+func (x *Procedure) GetApproval() *ProcedureApproval {
+	if x != nil {
+		return x.Approval
+	}
+	return nil
+}
+
+func (x *Procedure) GetTable() *TableName {
+	if x != nil {
+		return x.Table
+	}
+	return nil
+}
+
+type ProcedureApproval struct {
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	By               string                 `protobuf:"bytes,1,opt,name=by,proto3" json:"by,omitempty"`
+	At               *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
+	Acknowledgements []string               `protobuf:"bytes,3,rep,name=acknowledgements,proto3" json:"acknowledgements,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *ProcedureApproval) Reset() {
+	*x = ProcedureApproval{}
+	mi := &file_lake_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProcedureApproval) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProcedureApproval) ProtoMessage() {}
+
+func (x *ProcedureApproval) ProtoReflect() protoreflect.Message {
+	mi := &file_lake_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProcedureApproval.ProtoReflect.Descriptor instead.
+func (*ProcedureApproval) Descriptor() ([]byte, []int) {
+	return file_lake_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ProcedureApproval) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *ProcedureApproval) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *ProcedureApproval) GetAcknowledgements() []string {
+	if x != nil {
+		return x.Acknowledgements
+	}
+	return nil
+}
+
+type StartProcedureRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// "operation-gc" or "catalog-finalize".
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Counts what would be done and changes nothing.
+	DryRun bool `protobuf:"varint,2,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// For the audit. At most 1024 bytes.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StartProcedureRequest) Reset() {
+	*x = StartProcedureRequest{}
+	mi := &file_lake_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StartProcedureRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StartProcedureRequest) ProtoMessage() {}
+
+func (x *StartProcedureRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lake_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StartProcedureRequest.ProtoReflect.Descriptor instead.
+func (*StartProcedureRequest) Descriptor() ([]byte, []int) {
+	return file_lake_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *StartProcedureRequest) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *StartProcedureRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+func (x *StartProcedureRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+type StartProcedureResponse struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Procedure *Procedure             `protobuf:"bytes,1,opt,name=procedure,proto3" json:"procedure,omitempty"`
+	// One was open already.
+	Shared        bool `protobuf:"varint,2,opt,name=shared,proto3" json:"shared,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StartProcedureResponse) Reset() {
+	*x = StartProcedureResponse{}
+	mi := &file_lake_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StartProcedureResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StartProcedureResponse) ProtoMessage() {}
+
+func (x *StartProcedureResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lake_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StartProcedureResponse.ProtoReflect.Descriptor instead.
+func (*StartProcedureResponse) Descriptor() ([]byte, []int) {
+	return file_lake_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *StartProcedureResponse) GetProcedure() *Procedure {
+	if x != nil {
+		return x.Procedure
+	}
+	return nil
+}
+
+func (x *StartProcedureResponse) GetShared() bool {
+	if x != nil {
+		return x.Shared
+	}
+	return false
+}
+
+type ControlProcedureRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Kind  string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	Id    string                 `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	Order ProcedureOrder         `protobuf:"varint,3,opt,name=order,proto3,enum=lake.v1.ProcedureOrder" json:"order,omitempty"`
+	// For the audit. At most 1024 bytes; CANCEL and APPROVE need one.
+	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	// With SET_RATE: 0 lifts the bound.
+	Rate float64 `protobuf:"fixed64,5,opt,name=rate,proto3" json:"rate,omitempty"`
+	// With APPROVE.
+	Acknowledgements []string `protobuf:"bytes,6,rep,name=acknowledgements,proto3" json:"acknowledgements,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *ControlProcedureRequest) Reset() {
+	*x = ControlProcedureRequest{}
+	mi := &file_lake_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ControlProcedureRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ControlProcedureRequest) ProtoMessage() {}
+
+func (x *ControlProcedureRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lake_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ControlProcedureRequest.ProtoReflect.Descriptor instead.
+func (*ControlProcedureRequest) Descriptor() ([]byte, []int) {
+	return file_lake_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *ControlProcedureRequest) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *ControlProcedureRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ControlProcedureRequest) GetOrder() ProcedureOrder {
+	if x != nil {
+		return x.Order
+	}
+	return ProcedureOrder_PROCEDURE_ORDER_UNSPECIFIED
+}
+
+func (x *ControlProcedureRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *ControlProcedureRequest) GetRate() float64 {
+	if x != nil {
+		return x.Rate
+	}
+	return 0
+}
+
+func (x *ControlProcedureRequest) GetAcknowledgements() []string {
+	if x != nil {
+		return x.Acknowledgements
+	}
+	return nil
+}
+
+type ControlProcedureResponse struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Procedure *Procedure             `protobuf:"bytes,1,opt,name=procedure,proto3" json:"procedure,omitempty"`
+	// With CANCEL: what is left as it is, and how to go on.
+	LeavesBehind string `protobuf:"bytes,2,opt,name=leaves_behind,json=leavesBehind,proto3" json:"leaves_behind,omitempty"`
+	// Temporal was told at once. Otherwise the order holds all the same, and is
+	// noticed at the procedure's next step.
+	WorkflowTold  bool `protobuf:"varint,3,opt,name=workflow_told,json=workflowTold,proto3" json:"workflow_told,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ControlProcedureResponse) Reset() {
+	*x = ControlProcedureResponse{}
+	mi := &file_lake_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ControlProcedureResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ControlProcedureResponse) ProtoMessage() {}
+
+func (x *ControlProcedureResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lake_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ControlProcedureResponse.ProtoReflect.Descriptor instead.
+func (*ControlProcedureResponse) Descriptor() ([]byte, []int) {
+	return file_lake_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *ControlProcedureResponse) GetProcedure() *Procedure {
+	if x != nil {
+		return x.Procedure
+	}
+	return nil
+}
+
+func (x *ControlProcedureResponse) GetLeavesBehind() string {
+	if x != nil {
+		return x.LeavesBehind
+	}
+	return ""
+}
+
+func (x *ControlProcedureResponse) GetWorkflowTold() bool {
+	if x != nil {
+		return x.WorkflowTold
+	}
+	return false
+}
+
+type ListProcedureEventsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	Id            string                 `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	PageSize      int32                  `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageToken     string                 `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListProcedureEventsRequest) Reset() {
+	*x = ListProcedureEventsRequest{}
+	mi := &file_lake_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListProcedureEventsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListProcedureEventsRequest) ProtoMessage() {}
+
+func (x *ListProcedureEventsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lake_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListProcedureEventsRequest.ProtoReflect.Descriptor instead.
+func (*ListProcedureEventsRequest) Descriptor() ([]byte, []int) {
+	return file_lake_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *ListProcedureEventsRequest) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *ListProcedureEventsRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ListProcedureEventsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListProcedureEventsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+type ListProcedureEventsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Events        []*ProcedureEvent      `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
+	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListProcedureEventsResponse) Reset() {
+	*x = ListProcedureEventsResponse{}
+	mi := &file_lake_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListProcedureEventsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListProcedureEventsResponse) ProtoMessage() {}
+
+func (x *ListProcedureEventsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lake_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListProcedureEventsResponse.ProtoReflect.Descriptor instead.
+func (*ListProcedureEventsResponse) Descriptor() ([]byte, []int) {
+	return file_lake_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *ListProcedureEventsResponse) GetEvents() []*ProcedureEvent {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+func (x *ListProcedureEventsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+type ProcedureEvent struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// "start", "undrop", or an order, such as "pause".
+	Action string                 `protobuf:"bytes,1,opt,name=action,proto3" json:"action,omitempty"`
+	At     *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
+	// The principal, and the service that acted for it.
+	By     string `protobuf:"bytes,3,opt,name=by,proto3" json:"by,omitempty"`
+	Via    string `protobuf:"bytes,4,opt,name=via,proto3" json:"via,omitempty"`
+	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Where the procedure stood.
+	State            ProcedureState `protobuf:"varint,6,opt,name=state,proto3,enum=lake.v1.ProcedureState" json:"state,omitempty"`
+	Phase            string         `protobuf:"bytes,7,opt,name=phase,proto3" json:"phase,omitempty"`
+	Rate             float64        `protobuf:"fixed64,8,opt,name=rate,proto3" json:"rate,omitempty"`
+	Acknowledgements []string       `protobuf:"bytes,9,rep,name=acknowledgements,proto3" json:"acknowledgements,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *ProcedureEvent) Reset() {
+	*x = ProcedureEvent{}
+	mi := &file_lake_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProcedureEvent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProcedureEvent) ProtoMessage() {}
+
+func (x *ProcedureEvent) ProtoReflect() protoreflect.Message {
+	mi := &file_lake_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProcedureEvent.ProtoReflect.Descriptor instead.
+func (*ProcedureEvent) Descriptor() ([]byte, []int) {
+	return file_lake_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *ProcedureEvent) GetAction() string {
+	if x != nil {
+		return x.Action
+	}
+	return ""
+}
+
+func (x *ProcedureEvent) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *ProcedureEvent) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *ProcedureEvent) GetVia() string {
+	if x != nil {
+		return x.Via
+	}
+	return ""
+}
+
+func (x *ProcedureEvent) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *ProcedureEvent) GetState() ProcedureState {
+	if x != nil {
+		return x.State
+	}
+	return ProcedureState_PROCEDURE_STATE_UNSPECIFIED
+}
+
+func (x *ProcedureEvent) GetPhase() string {
+	if x != nil {
+		return x.Phase
+	}
+	return ""
+}
+
+func (x *ProcedureEvent) GetRate() float64 {
+	if x != nil {
+		return x.Rate
+	}
+	return 0
+}
+
+func (x *ProcedureEvent) GetAcknowledgements() []string {
+	if x != nil {
+		return x.Acknowledgements
+	}
+	return nil
+}
+
 type ListProceduresRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty lists every kind.
@@ -1175,7 +1853,7 @@ type ListProceduresRequest struct {
 
 func (x *ListProceduresRequest) Reset() {
 	*x = ListProceduresRequest{}
-	mi := &file_lake_proto_msgTypes[16]
+	mi := &file_lake_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1187,7 +1865,7 @@ func (x *ListProceduresRequest) String() string {
 func (*ListProceduresRequest) ProtoMessage() {}
 
 func (x *ListProceduresRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[16]
+	mi := &file_lake_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1200,7 +1878,7 @@ func (x *ListProceduresRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListProceduresRequest.ProtoReflect.Descriptor instead.
 func (*ListProceduresRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{16}
+	return file_lake_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListProceduresRequest) GetKind() string {
@@ -1234,7 +1912,7 @@ type ListProceduresResponse struct {
 
 func (x *ListProceduresResponse) Reset() {
 	*x = ListProceduresResponse{}
-	mi := &file_lake_proto_msgTypes[17]
+	mi := &file_lake_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1246,7 +1924,7 @@ func (x *ListProceduresResponse) String() string {
 func (*ListProceduresResponse) ProtoMessage() {}
 
 func (x *ListProceduresResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[17]
+	mi := &file_lake_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1259,7 +1937,7 @@ func (x *ListProceduresResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListProceduresResponse.ProtoReflect.Descriptor instead.
 func (*ListProceduresResponse) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{17}
+	return file_lake_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListProceduresResponse) GetProcedures() []*Procedure {
@@ -1286,7 +1964,7 @@ type GetProcedureRequest struct {
 
 func (x *GetProcedureRequest) Reset() {
 	*x = GetProcedureRequest{}
-	mi := &file_lake_proto_msgTypes[18]
+	mi := &file_lake_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1298,7 +1976,7 @@ func (x *GetProcedureRequest) String() string {
 func (*GetProcedureRequest) ProtoMessage() {}
 
 func (x *GetProcedureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[18]
+	mi := &file_lake_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1311,7 +1989,7 @@ func (x *GetProcedureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetProcedureRequest.ProtoReflect.Descriptor instead.
 func (*GetProcedureRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{18}
+	return file_lake_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *GetProcedureRequest) GetKind() string {
@@ -1346,7 +2024,7 @@ type AppendCommand struct {
 
 func (x *AppendCommand) Reset() {
 	*x = AppendCommand{}
-	mi := &file_lake_proto_msgTypes[19]
+	mi := &file_lake_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1358,7 +2036,7 @@ func (x *AppendCommand) String() string {
 func (*AppendCommand) ProtoMessage() {}
 
 func (x *AppendCommand) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[19]
+	mi := &file_lake_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1371,7 +2049,7 @@ func (x *AppendCommand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendCommand.ProtoReflect.Descriptor instead.
 func (*AppendCommand) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{19}
+	return file_lake_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *AppendCommand) GetName() *TableName {
@@ -1416,7 +2094,7 @@ type AppendResult struct {
 
 func (x *AppendResult) Reset() {
 	*x = AppendResult{}
-	mi := &file_lake_proto_msgTypes[20]
+	mi := &file_lake_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1428,7 +2106,7 @@ func (x *AppendResult) String() string {
 func (*AppendResult) ProtoMessage() {}
 
 func (x *AppendResult) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[20]
+	mi := &file_lake_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1441,7 +2119,7 @@ func (x *AppendResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendResult.ProtoReflect.Descriptor instead.
 func (*AppendResult) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{20}
+	return file_lake_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *AppendResult) GetVersion() uint64 {
@@ -1546,7 +2224,7 @@ const file_lake_proto_rawDesc = "" +
 	"generation\x18\x01 \x01(\tR\n" +
 	"generation\x12!\n" +
 	"\fnot_modified\x18\x02 \x01(\bR\vnotModified\x12&\n" +
-	"\x06tables\x18\x03 \x03(\v2\x0e.lake.v1.TableR\x06tables\"\xd2\x03\n" +
+	"\x06tables\x18\x03 \x03(\v2\x0e.lake.v1.TableR\x06tables\"\xbd\x05\n" +
 	"\tProcedure\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12-\n" +
@@ -1563,10 +2241,59 @@ const file_lake_proto_rawDesc = "" +
 	"\vworkflow_id\x18\n" +
 	" \x01(\tR\n" +
 	"workflowId\x12\x15\n" +
-	"\x06ui_url\x18\v \x01(\tR\x05uiUrl\x1a;\n" +
+	"\x06ui_url\x18\v \x01(\tR\x05uiUrl\x12\x12\n" +
+	"\x04rate\x18\f \x01(\x01R\x04rate\x12\x18\n" +
+	"\astopped\x18\r \x01(\bR\astopped\x12\x1e\n" +
+	"\n" +
+	"cancelling\x18\x0e \x01(\bR\n" +
+	"cancelling\x129\n" +
+	"\x18awaited_acknowledgements\x18\x0f \x03(\tR\x17awaitedAcknowledgements\x126\n" +
+	"\bapproval\x18\x10 \x01(\v2\x1a.lake.v1.ProcedureApprovalR\bapproval\x12(\n" +
+	"\x05table\x18\x11 \x01(\v2\x12.lake.v1.TableNameR\x05table\x1a;\n" +
 	"\rCountersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"g\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"{\n" +
+	"\x11ProcedureApproval\x12\x0e\n" +
+	"\x02by\x18\x01 \x01(\tR\x02by\x12*\n" +
+	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12*\n" +
+	"\x10acknowledgements\x18\x03 \x03(\tR\x10acknowledgements\"\\\n" +
+	"\x15StartProcedureRequest\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x17\n" +
+	"\adry_run\x18\x02 \x01(\bR\x06dryRun\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"b\n" +
+	"\x16StartProcedureResponse\x120\n" +
+	"\tprocedure\x18\x01 \x01(\v2\x12.lake.v1.ProcedureR\tprocedure\x12\x16\n" +
+	"\x06shared\x18\x02 \x01(\bR\x06shared\"\xc4\x01\n" +
+	"\x17ControlProcedureRequest\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\x12-\n" +
+	"\x05order\x18\x03 \x01(\x0e2\x17.lake.v1.ProcedureOrderR\x05order\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x12\n" +
+	"\x04rate\x18\x05 \x01(\x01R\x04rate\x12*\n" +
+	"\x10acknowledgements\x18\x06 \x03(\tR\x10acknowledgements\"\x96\x01\n" +
+	"\x18ControlProcedureResponse\x120\n" +
+	"\tprocedure\x18\x01 \x01(\v2\x12.lake.v1.ProcedureR\tprocedure\x12#\n" +
+	"\rleaves_behind\x18\x02 \x01(\tR\fleavesBehind\x12#\n" +
+	"\rworkflow_told\x18\x03 \x01(\bR\fworkflowTold\"|\n" +
+	"\x1aListProcedureEventsRequest\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\"v\n" +
+	"\x1bListProcedureEventsResponse\x12/\n" +
+	"\x06events\x18\x01 \x03(\v2\x17.lake.v1.ProcedureEventR\x06events\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x93\x02\n" +
+	"\x0eProcedureEvent\x12\x16\n" +
+	"\x06action\x18\x01 \x01(\tR\x06action\x12*\n" +
+	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x0e\n" +
+	"\x02by\x18\x03 \x01(\tR\x02by\x12\x10\n" +
+	"\x03via\x18\x04 \x01(\tR\x03via\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\x12-\n" +
+	"\x05state\x18\x06 \x01(\x0e2\x17.lake.v1.ProcedureStateR\x05state\x12\x14\n" +
+	"\x05phase\x18\a \x01(\tR\x05phase\x12\x12\n" +
+	"\x04rate\x18\b \x01(\x01R\x04rate\x12*\n" +
+	"\x10acknowledgements\x18\t \x03(\tR\x10acknowledgements\"g\n" +
 	"\x15ListProceduresRequest\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
@@ -1597,7 +2324,15 @@ const file_lake_proto_rawDesc = "" +
 	"\x16PROCEDURE_STATE_PAUSED\x10\x03\x12\x1d\n" +
 	"\x19PROCEDURE_STATE_COMPLETED\x10\x04\x12\x1a\n" +
 	"\x16PROCEDURE_STATE_FAILED\x10\x05\x12\x1d\n" +
-	"\x19PROCEDURE_STATE_CANCELLED\x10\x062\xe7\x03\n" +
+	"\x19PROCEDURE_STATE_CANCELLED\x10\x06*\xda\x01\n" +
+	"\x0eProcedureOrder\x12\x1f\n" +
+	"\x1bPROCEDURE_ORDER_UNSPECIFIED\x10\x00\x12\x19\n" +
+	"\x15PROCEDURE_ORDER_PAUSE\x10\x01\x12\x1a\n" +
+	"\x16PROCEDURE_ORDER_RESUME\x10\x02\x12\x1a\n" +
+	"\x16PROCEDURE_ORDER_CANCEL\x10\x03\x12\x1b\n" +
+	"\x17PROCEDURE_ORDER_APPROVE\x10\x04\x12\x19\n" +
+	"\x15PROCEDURE_ORDER_RETRY\x10\x05\x12\x1c\n" +
+	"\x18PROCEDURE_ORDER_SET_RATE\x10\x062\xe7\x03\n" +
 	"\aCatalog\x12:\n" +
 	"\vCreateTable\x12\x1b.lake.v1.CreateTableRequest\x1a\x0e.lake.v1.Table\x124\n" +
 	"\bGetTable\x12\x18.lake.v1.GetTableRequest\x1a\x0e.lake.v1.Table\x12E\n" +
@@ -1606,11 +2341,14 @@ const file_lake_proto_rawDesc = "" +
 	"\tDropTable\x12\x19.lake.v1.DropTableRequest\x1a\x1a.lake.v1.DropTableResponse\x12:\n" +
 	"\vUndropTable\x12\x1b.lake.v1.UndropTableRequest\x1a\x0e.lake.v1.Table\x12K\n" +
 	"\fCompactTable\x12\x1c.lake.v1.CompactTableRequest\x1a\x1d.lake.v1.CompactTableResponse\x12V\n" +
-	"\x0fCatalogSnapshot\x12\x1f.lake.v1.CatalogSnapshotRequest\x1a .lake.v1.CatalogSnapshotResponse0\x012\xa1\x01\n" +
+	"\x0fCatalogSnapshot\x12\x1f.lake.v1.CatalogSnapshotRequest\x1a .lake.v1.CatalogSnapshotResponse0\x012\xaf\x03\n" +
 	"\n" +
 	"Procedures\x12Q\n" +
 	"\x0eListProcedures\x12\x1e.lake.v1.ListProceduresRequest\x1a\x1f.lake.v1.ListProceduresResponse\x12@\n" +
-	"\fGetProcedure\x12\x1c.lake.v1.GetProcedureRequest\x1a\x12.lake.v1.ProcedureB-Z+github.com/lakeplane/lake/api/lakepb;lakepbb\x06proto3"
+	"\fGetProcedure\x12\x1c.lake.v1.GetProcedureRequest\x1a\x12.lake.v1.Procedure\x12Q\n" +
+	"\x0eStartProcedure\x12\x1e.lake.v1.StartProcedureRequest\x1a\x1f.lake.v1.StartProcedureResponse\x12W\n" +
+	"\x10ControlProcedure\x12 .lake.v1.ControlProcedureRequest\x1a!.lake.v1.ControlProcedureResponse\x12`\n" +
+	"\x13ListProcedureEvents\x12#.lake.v1.ListProcedureEventsRequest\x1a$.lake.v1.ListProcedureEventsResponseB-Z+github.com/lakeplane/lake/api/lakepb;lakepbb\x06proto3"
 
 var (
 	file_lake_proto_rawDescOnce sync.Once
@@ -1624,81 +2362,105 @@ func file_lake_proto_rawDescGZIP() []byte {
 	return file_lake_proto_rawDescData
 }
 
-var file_lake_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_lake_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_lake_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_lake_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_lake_proto_goTypes = []any{
-	(ProcedureState)(0),             // 0: lake.v1.ProcedureState
-	(*TableName)(nil),               // 1: lake.v1.TableName
-	(*Manifest)(nil),                // 2: lake.v1.Manifest
-	(*Snapshot)(nil),                // 3: lake.v1.Snapshot
-	(*Table)(nil),                   // 4: lake.v1.Table
-	(*CreateTableRequest)(nil),      // 5: lake.v1.CreateTableRequest
-	(*GetTableRequest)(nil),         // 6: lake.v1.GetTableRequest
-	(*ListTablesRequest)(nil),       // 7: lake.v1.ListTablesRequest
-	(*ListTablesResponse)(nil),      // 8: lake.v1.ListTablesResponse
-	(*DropTableRequest)(nil),        // 9: lake.v1.DropTableRequest
-	(*DropTableResponse)(nil),       // 10: lake.v1.DropTableResponse
-	(*UndropTableRequest)(nil),      // 11: lake.v1.UndropTableRequest
-	(*CompactTableRequest)(nil),     // 12: lake.v1.CompactTableRequest
-	(*CompactTableResponse)(nil),    // 13: lake.v1.CompactTableResponse
-	(*CatalogSnapshotRequest)(nil),  // 14: lake.v1.CatalogSnapshotRequest
-	(*CatalogSnapshotResponse)(nil), // 15: lake.v1.CatalogSnapshotResponse
-	(*Procedure)(nil),               // 16: lake.v1.Procedure
-	(*ListProceduresRequest)(nil),   // 17: lake.v1.ListProceduresRequest
-	(*ListProceduresResponse)(nil),  // 18: lake.v1.ListProceduresResponse
-	(*GetProcedureRequest)(nil),     // 19: lake.v1.GetProcedureRequest
-	(*AppendCommand)(nil),           // 20: lake.v1.AppendCommand
-	(*AppendResult)(nil),            // 21: lake.v1.AppendResult
-	nil,                             // 22: lake.v1.Procedure.CountersEntry
-	(*timestamppb.Timestamp)(nil),   // 23: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),     // 24: google.protobuf.Duration
+	(ProcedureState)(0),                 // 0: lake.v1.ProcedureState
+	(ProcedureOrder)(0),                 // 1: lake.v1.ProcedureOrder
+	(*TableName)(nil),                   // 2: lake.v1.TableName
+	(*Manifest)(nil),                    // 3: lake.v1.Manifest
+	(*Snapshot)(nil),                    // 4: lake.v1.Snapshot
+	(*Table)(nil),                       // 5: lake.v1.Table
+	(*CreateTableRequest)(nil),          // 6: lake.v1.CreateTableRequest
+	(*GetTableRequest)(nil),             // 7: lake.v1.GetTableRequest
+	(*ListTablesRequest)(nil),           // 8: lake.v1.ListTablesRequest
+	(*ListTablesResponse)(nil),          // 9: lake.v1.ListTablesResponse
+	(*DropTableRequest)(nil),            // 10: lake.v1.DropTableRequest
+	(*DropTableResponse)(nil),           // 11: lake.v1.DropTableResponse
+	(*UndropTableRequest)(nil),          // 12: lake.v1.UndropTableRequest
+	(*CompactTableRequest)(nil),         // 13: lake.v1.CompactTableRequest
+	(*CompactTableResponse)(nil),        // 14: lake.v1.CompactTableResponse
+	(*CatalogSnapshotRequest)(nil),      // 15: lake.v1.CatalogSnapshotRequest
+	(*CatalogSnapshotResponse)(nil),     // 16: lake.v1.CatalogSnapshotResponse
+	(*Procedure)(nil),                   // 17: lake.v1.Procedure
+	(*ProcedureApproval)(nil),           // 18: lake.v1.ProcedureApproval
+	(*StartProcedureRequest)(nil),       // 19: lake.v1.StartProcedureRequest
+	(*StartProcedureResponse)(nil),      // 20: lake.v1.StartProcedureResponse
+	(*ControlProcedureRequest)(nil),     // 21: lake.v1.ControlProcedureRequest
+	(*ControlProcedureResponse)(nil),    // 22: lake.v1.ControlProcedureResponse
+	(*ListProcedureEventsRequest)(nil),  // 23: lake.v1.ListProcedureEventsRequest
+	(*ListProcedureEventsResponse)(nil), // 24: lake.v1.ListProcedureEventsResponse
+	(*ProcedureEvent)(nil),              // 25: lake.v1.ProcedureEvent
+	(*ListProceduresRequest)(nil),       // 26: lake.v1.ListProceduresRequest
+	(*ListProceduresResponse)(nil),      // 27: lake.v1.ListProceduresResponse
+	(*GetProcedureRequest)(nil),         // 28: lake.v1.GetProcedureRequest
+	(*AppendCommand)(nil),               // 29: lake.v1.AppendCommand
+	(*AppendResult)(nil),                // 30: lake.v1.AppendResult
+	nil,                                 // 31: lake.v1.Procedure.CountersEntry
+	(*timestamppb.Timestamp)(nil),       // 32: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),         // 33: google.protobuf.Duration
 }
 var file_lake_proto_depIdxs = []int32{
-	2,  // 0: lake.v1.Snapshot.manifest:type_name -> lake.v1.Manifest
-	1,  // 1: lake.v1.Table.name:type_name -> lake.v1.TableName
-	3,  // 2: lake.v1.Table.snapshot:type_name -> lake.v1.Snapshot
-	23, // 3: lake.v1.Table.created_at:type_name -> google.protobuf.Timestamp
-	23, // 4: lake.v1.Table.updated_at:type_name -> google.protobuf.Timestamp
-	1,  // 5: lake.v1.CreateTableRequest.name:type_name -> lake.v1.TableName
-	1,  // 6: lake.v1.GetTableRequest.name:type_name -> lake.v1.TableName
-	4,  // 7: lake.v1.ListTablesResponse.tables:type_name -> lake.v1.Table
-	1,  // 8: lake.v1.DropTableRequest.name:type_name -> lake.v1.TableName
-	24, // 9: lake.v1.DropTableRequest.undrop_window:type_name -> google.protobuf.Duration
-	4,  // 10: lake.v1.DropTableResponse.dropped:type_name -> lake.v1.Table
-	23, // 11: lake.v1.DropTableResponse.purge_after:type_name -> google.protobuf.Timestamp
-	1,  // 12: lake.v1.UndropTableRequest.name:type_name -> lake.v1.TableName
-	1,  // 13: lake.v1.CompactTableRequest.name:type_name -> lake.v1.TableName
-	4,  // 14: lake.v1.CompactTableResponse.table:type_name -> lake.v1.Table
-	4,  // 15: lake.v1.CatalogSnapshotResponse.tables:type_name -> lake.v1.Table
+	3,  // 0: lake.v1.Snapshot.manifest:type_name -> lake.v1.Manifest
+	2,  // 1: lake.v1.Table.name:type_name -> lake.v1.TableName
+	4,  // 2: lake.v1.Table.snapshot:type_name -> lake.v1.Snapshot
+	32, // 3: lake.v1.Table.created_at:type_name -> google.protobuf.Timestamp
+	32, // 4: lake.v1.Table.updated_at:type_name -> google.protobuf.Timestamp
+	2,  // 5: lake.v1.CreateTableRequest.name:type_name -> lake.v1.TableName
+	2,  // 6: lake.v1.GetTableRequest.name:type_name -> lake.v1.TableName
+	5,  // 7: lake.v1.ListTablesResponse.tables:type_name -> lake.v1.Table
+	2,  // 8: lake.v1.DropTableRequest.name:type_name -> lake.v1.TableName
+	33, // 9: lake.v1.DropTableRequest.undrop_window:type_name -> google.protobuf.Duration
+	5,  // 10: lake.v1.DropTableResponse.dropped:type_name -> lake.v1.Table
+	32, // 11: lake.v1.DropTableResponse.purge_after:type_name -> google.protobuf.Timestamp
+	2,  // 12: lake.v1.UndropTableRequest.name:type_name -> lake.v1.TableName
+	2,  // 13: lake.v1.CompactTableRequest.name:type_name -> lake.v1.TableName
+	5,  // 14: lake.v1.CompactTableResponse.table:type_name -> lake.v1.Table
+	5,  // 15: lake.v1.CatalogSnapshotResponse.tables:type_name -> lake.v1.Table
 	0,  // 16: lake.v1.Procedure.state:type_name -> lake.v1.ProcedureState
-	22, // 17: lake.v1.Procedure.counters:type_name -> lake.v1.Procedure.CountersEntry
-	23, // 18: lake.v1.Procedure.created_at:type_name -> google.protobuf.Timestamp
-	23, // 19: lake.v1.Procedure.updated_at:type_name -> google.protobuf.Timestamp
-	16, // 20: lake.v1.ListProceduresResponse.procedures:type_name -> lake.v1.Procedure
-	1,  // 21: lake.v1.AppendCommand.name:type_name -> lake.v1.TableName
-	5,  // 22: lake.v1.Catalog.CreateTable:input_type -> lake.v1.CreateTableRequest
-	6,  // 23: lake.v1.Catalog.GetTable:input_type -> lake.v1.GetTableRequest
-	7,  // 24: lake.v1.Catalog.ListTables:input_type -> lake.v1.ListTablesRequest
-	9,  // 25: lake.v1.Catalog.DropTable:input_type -> lake.v1.DropTableRequest
-	11, // 26: lake.v1.Catalog.UndropTable:input_type -> lake.v1.UndropTableRequest
-	12, // 27: lake.v1.Catalog.CompactTable:input_type -> lake.v1.CompactTableRequest
-	14, // 28: lake.v1.Catalog.CatalogSnapshot:input_type -> lake.v1.CatalogSnapshotRequest
-	17, // 29: lake.v1.Procedures.ListProcedures:input_type -> lake.v1.ListProceduresRequest
-	19, // 30: lake.v1.Procedures.GetProcedure:input_type -> lake.v1.GetProcedureRequest
-	4,  // 31: lake.v1.Catalog.CreateTable:output_type -> lake.v1.Table
-	4,  // 32: lake.v1.Catalog.GetTable:output_type -> lake.v1.Table
-	8,  // 33: lake.v1.Catalog.ListTables:output_type -> lake.v1.ListTablesResponse
-	10, // 34: lake.v1.Catalog.DropTable:output_type -> lake.v1.DropTableResponse
-	4,  // 35: lake.v1.Catalog.UndropTable:output_type -> lake.v1.Table
-	13, // 36: lake.v1.Catalog.CompactTable:output_type -> lake.v1.CompactTableResponse
-	15, // 37: lake.v1.Catalog.CatalogSnapshot:output_type -> lake.v1.CatalogSnapshotResponse
-	18, // 38: lake.v1.Procedures.ListProcedures:output_type -> lake.v1.ListProceduresResponse
-	16, // 39: lake.v1.Procedures.GetProcedure:output_type -> lake.v1.Procedure
-	31, // [31:40] is the sub-list for method output_type
-	22, // [22:31] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	31, // 17: lake.v1.Procedure.counters:type_name -> lake.v1.Procedure.CountersEntry
+	32, // 18: lake.v1.Procedure.created_at:type_name -> google.protobuf.Timestamp
+	32, // 19: lake.v1.Procedure.updated_at:type_name -> google.protobuf.Timestamp
+	18, // 20: lake.v1.Procedure.approval:type_name -> lake.v1.ProcedureApproval
+	2,  // 21: lake.v1.Procedure.table:type_name -> lake.v1.TableName
+	32, // 22: lake.v1.ProcedureApproval.at:type_name -> google.protobuf.Timestamp
+	17, // 23: lake.v1.StartProcedureResponse.procedure:type_name -> lake.v1.Procedure
+	1,  // 24: lake.v1.ControlProcedureRequest.order:type_name -> lake.v1.ProcedureOrder
+	17, // 25: lake.v1.ControlProcedureResponse.procedure:type_name -> lake.v1.Procedure
+	25, // 26: lake.v1.ListProcedureEventsResponse.events:type_name -> lake.v1.ProcedureEvent
+	32, // 27: lake.v1.ProcedureEvent.at:type_name -> google.protobuf.Timestamp
+	0,  // 28: lake.v1.ProcedureEvent.state:type_name -> lake.v1.ProcedureState
+	17, // 29: lake.v1.ListProceduresResponse.procedures:type_name -> lake.v1.Procedure
+	2,  // 30: lake.v1.AppendCommand.name:type_name -> lake.v1.TableName
+	6,  // 31: lake.v1.Catalog.CreateTable:input_type -> lake.v1.CreateTableRequest
+	7,  // 32: lake.v1.Catalog.GetTable:input_type -> lake.v1.GetTableRequest
+	8,  // 33: lake.v1.Catalog.ListTables:input_type -> lake.v1.ListTablesRequest
+	10, // 34: lake.v1.Catalog.DropTable:input_type -> lake.v1.DropTableRequest
+	12, // 35: lake.v1.Catalog.UndropTable:input_type -> lake.v1.UndropTableRequest
+	13, // 36: lake.v1.Catalog.CompactTable:input_type -> lake.v1.CompactTableRequest
+	15, // 37: lake.v1.Catalog.CatalogSnapshot:input_type -> lake.v1.CatalogSnapshotRequest
+	26, // 38: lake.v1.Procedures.ListProcedures:input_type -> lake.v1.ListProceduresRequest
+	28, // 39: lake.v1.Procedures.GetProcedure:input_type -> lake.v1.GetProcedureRequest
+	19, // 40: lake.v1.Procedures.StartProcedure:input_type -> lake.v1.StartProcedureRequest
+	21, // 41: lake.v1.Procedures.ControlProcedure:input_type -> lake.v1.ControlProcedureRequest
+	23, // 42: lake.v1.Procedures.ListProcedureEvents:input_type -> lake.v1.ListProcedureEventsRequest
+	5,  // 43: lake.v1.Catalog.CreateTable:output_type -> lake.v1.Table
+	5,  // 44: lake.v1.Catalog.GetTable:output_type -> lake.v1.Table
+	9,  // 45: lake.v1.Catalog.ListTables:output_type -> lake.v1.ListTablesResponse
+	11, // 46: lake.v1.Catalog.DropTable:output_type -> lake.v1.DropTableResponse
+	5,  // 47: lake.v1.Catalog.UndropTable:output_type -> lake.v1.Table
+	14, // 48: lake.v1.Catalog.CompactTable:output_type -> lake.v1.CompactTableResponse
+	16, // 49: lake.v1.Catalog.CatalogSnapshot:output_type -> lake.v1.CatalogSnapshotResponse
+	27, // 50: lake.v1.Procedures.ListProcedures:output_type -> lake.v1.ListProceduresResponse
+	17, // 51: lake.v1.Procedures.GetProcedure:output_type -> lake.v1.Procedure
+	20, // 52: lake.v1.Procedures.StartProcedure:output_type -> lake.v1.StartProcedureResponse
+	22, // 53: lake.v1.Procedures.ControlProcedure:output_type -> lake.v1.ControlProcedureResponse
+	24, // 54: lake.v1.Procedures.ListProcedureEvents:output_type -> lake.v1.ListProcedureEventsResponse
+	43, // [43:55] is the sub-list for method output_type
+	31, // [31:43] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_lake_proto_init() }
@@ -1711,8 +2473,8 @@ func file_lake_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lake_proto_rawDesc), len(file_lake_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   22,
+			NumEnums:      2,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -404,8 +404,11 @@ var Catalog_ServiceDesc = grpc.ServiceDesc{
 }
 
 const (
-	Procedures_ListProcedures_FullMethodName = "/lake.v1.Procedures/ListProcedures"
-	Procedures_GetProcedure_FullMethodName   = "/lake.v1.Procedures/GetProcedure"
+	Procedures_ListProcedures_FullMethodName      = "/lake.v1.Procedures/ListProcedures"
+	Procedures_GetProcedure_FullMethodName        = "/lake.v1.Procedures/GetProcedure"
+	Procedures_StartProcedure_FullMethodName      = "/lake.v1.Procedures/StartProcedure"
+	Procedures_ControlProcedure_FullMethodName    = "/lake.v1.Procedures/ControlProcedure"
+	Procedures_ListProcedureEvents_FullMethodName = "/lake.v1.Procedures/ListProcedureEvents"
 )
 
 // ProceduresClient is the client API for Procedures service.
@@ -417,6 +420,19 @@ const (
 type ProceduresClient interface {
 	ListProcedures(ctx context.Context, in *ListProceduresRequest, opts ...grpc.CallOption) (*ListProceduresResponse, error)
 	GetProcedure(ctx context.Context, in *GetProcedureRequest, opts ...grpc.CallOption) (*Procedure, error)
+	// StartProcedure records the intent of a procedure that works on the whole
+	// deployment, such as operation-gc, and starts it. Those who ask while one is
+	// open share it. INVALID_ARGUMENT for kinds that other calls start.
+	StartProcedure(ctx context.Context, in *StartProcedureRequest, opts ...grpc.CallOption) (*StartProcedureResponse, error)
+	// ControlProcedure gives an operator's order. It holds once the call returns,
+	// whether Temporal answers or not: the order is in the procedure's record,
+	// with who gave it and why in the audit. FAILED_PRECONDITION when the
+	// procedure is in no state for it, and for an approval that lacks an
+	// acknowledgement.
+	ControlProcedure(ctx context.Context, in *ControlProcedureRequest, opts ...grpc.CallOption) (*ControlProcedureResponse, error)
+	// ListProcedureEvents tells who started and ordered what, when and why, the
+	// oldest first. It outlives the procedure's record.
+	ListProcedureEvents(ctx context.Context, in *ListProcedureEventsRequest, opts ...grpc.CallOption) (*ListProcedureEventsResponse, error)
 }
 
 type proceduresClient struct {
@@ -447,6 +463,36 @@ func (c *proceduresClient) GetProcedure(ctx context.Context, in *GetProcedureReq
 	return out, nil
 }
 
+func (c *proceduresClient) StartProcedure(ctx context.Context, in *StartProcedureRequest, opts ...grpc.CallOption) (*StartProcedureResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(StartProcedureResponse)
+	err := c.cc.Invoke(ctx, Procedures_StartProcedure_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *proceduresClient) ControlProcedure(ctx context.Context, in *ControlProcedureRequest, opts ...grpc.CallOption) (*ControlProcedureResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ControlProcedureResponse)
+	err := c.cc.Invoke(ctx, Procedures_ControlProcedure_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *proceduresClient) ListProcedureEvents(ctx context.Context, in *ListProcedureEventsRequest, opts ...grpc.CallOption) (*ListProcedureEventsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListProcedureEventsResponse)
+	err := c.cc.Invoke(ctx, Procedures_ListProcedureEvents_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // ProceduresServer is the server API for Procedures service.
 // All implementations must embed UnimplementedProceduresServer
 // for forward compatibility.
@@ -456,6 +502,19 @@ func (c *proceduresClient) GetProcedure(ctx context.Context, in *GetProcedureReq
 type ProceduresServer interface {
 	ListProcedures(context.Context, *ListProceduresRequest) (*ListProceduresResponse, error)
 	GetProcedure(context.Context, *GetProcedureRequest) (*Procedure, error)
+	// StartProcedure records the intent of a procedure that works on the whole
+	// deployment, such as operation-gc, and starts it. Those who ask while one is
+	// open share it. INVALID_ARGUMENT for kinds that other calls start.
+	StartProcedure(context.Context, *StartProcedureRequest) (*StartProcedureResponse, error)
+	// ControlProcedure gives an operator's order. It holds once the call returns,
+	// whether Temporal answers or not: the order is in the procedure's record,
+	// with who gave it and why in the audit. FAILED_PRECONDITION when the
+	// procedure is in no state for it, and for an approval that lacks an
+	// acknowledgement.
+	ControlProcedure(context.Context, *ControlProcedureRequest) (*ControlProcedureResponse, error)
+	// ListProcedureEvents tells who started and ordered what, when and why, the
+	// oldest first. It outlives the procedure's record.
+	ListProcedureEvents(context.Context, *ListProcedureEventsRequest) (*ListProcedureEventsResponse, error)
 	mustEmbedUnimplementedProceduresServer()
 }
 
@@ -471,6 +530,15 @@ func (UnimplementedProceduresServer) ListProcedures(context.Context, *ListProced
 }
 func (UnimplementedProceduresServer) GetProcedure(context.Context, *GetProcedureRequest) (*Procedure, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetProcedure not implemented")
+}
+func (UnimplementedProceduresServer) StartProcedure(context.Context, *StartProcedureRequest) (*StartProcedureResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method StartProcedure not implemented")
+}
+func (UnimplementedProceduresServer) ControlProcedure(context.Context, *ControlProcedureRequest) (*ControlProcedureResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ControlProcedure not implemented")
+}
+func (UnimplementedProceduresServer) ListProcedureEvents(context.Context, *ListProcedureEventsRequest) (*ListProcedureEventsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListProcedureEvents not implemented")
 }
 func (UnimplementedProceduresServer) mustEmbedUnimplementedProceduresServer() {}
 func (UnimplementedProceduresServer) testEmbeddedByValue()                    {}
@@ -529,6 +597,60 @@ func _Procedures_GetProcedure_Handler(srv interface{}, ctx context.Context, dec 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Procedures_StartProcedure_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(StartProcedureRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ProceduresServer).StartProcedure(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Procedures_StartProcedure_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ProceduresServer).StartProcedure(ctx, req.(*StartProcedureRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Procedures_ControlProcedure_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ControlProcedureRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ProceduresServer).ControlProcedure(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Procedures_ControlProcedure_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ProceduresServer).ControlProcedure(ctx, req.(*ControlProcedureRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Procedures_ListProcedureEvents_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListProcedureEventsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ProceduresServer).ListProcedureEvents(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Procedures_ListProcedureEvents_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ProceduresServer).ListProcedureEvents(ctx, req.(*ListProcedureEventsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Procedures_ServiceDesc is the grpc.ServiceDesc for Procedures service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -543,6 +665,18 @@ var Procedures_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetProcedure",
 			Handler:    _Procedures_GetProcedure_Handler,
+		},
+		{
+			MethodName: "StartProcedure",
+			Handler:    _Procedures_StartProcedure_Handler,
+		},
+		{
+			MethodName: "ControlProcedure",
+			Handler:    _Procedures_ControlProcedure_Handler,
+		},
+		{
+			MethodName: "ListProcedureEvents",
+			Handler:    _Procedures_ListProcedureEvents_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -14,8 +14,13 @@ import (
 )
 
 func (a *app) procedureCommand() *cobra.Command {
-	return group("procedure", "Show and watch durable procedures",
-		a.procedureListCommand(), a.procedureShowCommand(), a.procedureWatchCommand())
+	return group("procedure", "Show, watch and control durable procedures",
+		a.procedureListCommand(), a.procedureShowCommand(), a.procedureWatchCommand(), a.procedureStartCommand(),
+		a.orderCommand("pause", "Hold a procedure", pauseHelp, sdk.Pause),
+		a.orderCommand("resume", "Let a procedure that is held go on", "", sdk.Resume),
+		a.orderCommand("retry", "Try again now, or begin a cancelled or failed procedure again where it was", "", sdk.Retry),
+		a.orderCommand("cancel", "End a procedure before it is done, and say what that leaves behind", cancelHelp, sdk.Cancel),
+		a.procedureApproveCommand(), a.procedureRateCommand())
 }
 
 // procedureID reads "kind/id". An id of three parts is a drop's: the form in
@@ -66,6 +71,9 @@ func procedureCells(p sdk.Procedure) []cell {
 // summary is a procedure in one line.
 func summary(p sdk.Procedure) string {
 	text := string(p.State)
+	if p.Cancelling {
+		text += ", being cancelled"
+	}
 	if p.Phase != "" {
 		text += ", " + p.Phase
 	}

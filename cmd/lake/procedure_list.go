@@ -3,16 +3,35 @@
 package main
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/spf13/cobra"
+
+	"github.com/lakeplane/lake/sdk"
 )
 
+var procedureStates = []sdk.ProcedureState{sdk.Pending, sdk.Running, sdk.Paused, sdk.Completed, sdk.Failed, sdk.Cancelled}
+
+func stateNames() string {
+	names := make([]string, len(procedureStates))
+	for i, s := range procedureStates {
+		names[i] = string(s)
+	}
+	return strings.Join(names, ", ")
+}
+
 func (a *app) procedureListCommand() *cobra.Command {
-	var kind string
+	var kind, state string
+	var open bool
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List procedures, the finished ones too",
 		Args:  arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if state != "" && !slices.Contains(procedureStates, sdk.ProcedureState(state)) {
+				return usagef("--state %q: want %s", state, stateNames())
+			}
 			client, err := a.client(cmd.Context())
 			if err != nil {
 				return err
@@ -23,6 +42,9 @@ func (a *app) procedureListCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				if open && p.State.Terminal() || state != "" && string(p.State) != state {
+					continue
+				}
 				if err := out.Row(procedureCells(p)); err != nil {
 					return outputError(err)
 				}
@@ -31,5 +53,7 @@ func (a *app) procedureListCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&kind, "kind", "", "only this kind, such as drop-table")
+	c.Flags().StringVar(&state, "state", "", "only those in this state: "+stateNames())
+	c.Flags().BoolVar(&open, "open", false, "only those that have not ended")
 	return c
 }

@@ -90,8 +90,10 @@ func (a *app) complain(err error) {
 // oneLine keeps an error on one line, whatever it quotes.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// isCobraUsage recognises the library's own complaint, which has no type.
-func isCobraUsage(err error) bool { return strings.HasPrefix(err.Error(), "unknown command ") }
+// isCobraUsage recognises the library's own complaints, which have no type.
+func isCobraUsage(err error) bool {
+	return strings.HasPrefix(err.Error(), "unknown command ") || strings.HasPrefix(err.Error(), "required flag(s) ")
+}
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
@@ -109,7 +111,7 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.addr, "addr", fromEnv("LAKE_ADDR", defaultAddr), "host:port of a query server (env LAKE_ADDR)")
-	flags.StringVar(&a.format, "format", "table", "how to print data: table, json (one object a line) or csv")
+	flags.StringVarP(&a.format, "format", "o", "table", "how to print data: table, json (one object a line) or csv")
 	a.connect.add(flags)
 	root.AddCommand(a.devCommand(), a.selftestCommand(), a.sqlCommand(), a.ingestCommand(),
 		a.tableCommand(), a.procedureCommand(), a.metaCommand(), a.queryCommand(), a.workerCommand(),

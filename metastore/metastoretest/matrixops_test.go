@@ -157,7 +157,7 @@ func prepareUndrop(c *cell) (prepared, error) {
 	drop, err := c.good.Procedure(c.ctx, catalog.DropKind, grave.ProcedureID())
 	return prepared{
 		run: func() error {
-			_, err := c.bad.Undrop(c.ctx, c.fence, grave, records.Restore(table.Snapshot), drop)
+			_, err := c.bad.Undrop(c.ctx, c.fence, grave, records.Restore(table.Snapshot), drop, "ann")
 			return err
 		},
 		rival:  func() error { _, err := c.good.CommitProcedure(c.ctx, drop, drop); return err },

@@ -54,9 +54,13 @@ func (s *Server) compact(ctx context.Context, name lake.TableName, dryRun bool) 
 	}
 	id := catalog.MaintenanceID(name, table.Snapshot.Incarnation)
 	if !dryRun {
-		_, _, err = s.catalog.OpenProcedure(ctx, catalog.Procedure{
+		p, err := caller(ctx)
+		if err != nil {
+			return nil, err
+		}
+		_, _, err = s.catalog.StartProcedure(ctx, catalog.Procedure{
 			Kind: catalog.MaintenanceKind, ID: id, Namespace: name.Namespace, Table: name.Name,
-		})
+		}, p.Name, p.Via, "")
 		if err != nil {
 			return nil, err
 		}

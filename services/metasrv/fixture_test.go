@@ -154,10 +154,20 @@ func (s *starter) Start(_ context.Context, kind, id string) error {
 	return s.fail
 }
 
-func (s *starter) Recheck(_ context.Context, ref workflows.Ref) error {
+func (s *starter) Resume(_ context.Context, ref workflows.Ref) error {
+	return s.tell("resume " + ref.String())
+}
+
+func (s *starter) Cancel(_ context.Context, ref workflows.Ref) error {
+	return s.tell("cancel " + ref.String())
+}
+
+func (s *starter) Recheck(_ context.Context, ref workflows.Ref) error { return s.tell(ref.String()) }
+
+func (s *starter) tell(what string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.rechecked = append(s.rechecked, ref.String())
+	s.rechecked = append(s.rechecked, what)
 	return s.fail
 }
 

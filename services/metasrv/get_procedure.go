@@ -21,10 +21,7 @@ func (s *Server) GetProcedure(ctx context.Context, req *lakepb.GetProcedureReque
 	if kind == "" || id == "" || strings.Contains(kind, "/") {
 		return nil, lake.Errorf(lake.Invalid, "procedure %q of kind %q: want a kind of one segment and an id", id, kind)
 	}
-	proc, err := s.catalog.Procedure(ctx, kind, id)
-	if err == nil && !maySee(p, proc) {
-		err = lake.Errorf(lake.NotFound, "no procedure %q", kind+"/"+id)
-	}
+	proc, err := s.visible(ctx, p, kind, id)
 	if err != nil {
 		return nil, err
 	}

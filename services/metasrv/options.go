@@ -29,6 +29,10 @@ type Starter interface {
 	// Recheck makes a procedure that waits look at its record again;
 	// lake.NotFound when its workflow is not open.
 	Recheck(ctx context.Context, ref workflows.Ref) error
+	// Resume ends a procedure's wait, after a pause or a failure, and Cancel its
+	// workflow; lake.NotFound when that is not open.
+	Resume(ctx context.Context, ref workflows.Ref) error
+	Cancel(ctx context.Context, ref workflows.Ref) error
 	// UIURL is where people watch the workflow, or empty.
 	UIURL(workflowID string) string
 }
@@ -43,8 +47,12 @@ type PeerConn interface {
 type noStarter struct{}
 
 func (noStarter) Start(context.Context, string, string) error  { return nil }
-func (noStarter) Recheck(context.Context, workflows.Ref) error { return nil }
+func (noStarter) Recheck(context.Context, workflows.Ref) error { return errNoTemporal }
+func (noStarter) Resume(context.Context, workflows.Ref) error  { return errNoTemporal }
+func (noStarter) Cancel(context.Context, workflows.Ref) error  { return errNoTemporal }
 func (noStarter) UIURL(string) string                          { return "" }
+
+var errNoTemporal error = &lake.Error{Kind: lake.NotFound, Message: "no Temporal server is configured: a worker meets the order in the record"}
 
 // Options say what a [Server] works with. Fields without a default are
 // required.

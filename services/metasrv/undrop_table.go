@@ -110,8 +110,12 @@ func (s *Server) raise(ctx context.Context, name lake.TableName, inc lake.Incarn
 		return catalog.Table{}, lake.Errorf(lake.Precondition, "too late: the drop of incarnation %s is %s, so objects may be gone already (procedure %s)",
 			grave.Table.Snapshot.Incarnation, drop.Phase, drop.WorkflowID())
 	}
+	p, err := caller(ctx)
+	if err != nil {
+		return catalog.Table{}, err
+	}
 	defer s.tables.forget(name)
-	table, err := s.catalog.Undrop(ctx, fence, grave, s.opts.Engine.Restore(grave.Table.Snapshot), drop)
+	table, err := s.catalog.Undrop(ctx, fence, grave, s.opts.Engine.Restore(grave.Table.Snapshot), drop, p.Name)
 	switch {
 	case err == nil:
 		s.undone(grave)

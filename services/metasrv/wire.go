@@ -10,6 +10,7 @@ import (
 	"github.com/lakeplane/lake/api/lakepb"
 	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/workflows"
 )
 
 // tableName reads and validates a name from the wire.
@@ -56,10 +57,21 @@ var procedureStates = map[catalog.ProcedureState]lakepb.ProcedureState{
 
 // procedureMessage returns a procedure as the wire has it.
 func (s *Server) procedureMessage(p catalog.Procedure) *lakepb.Procedure {
-	return &lakepb.Procedure{
-		Kind: p.Kind, Id: p.ID, State: procedureStates[p.State], Phase: p.Phase,
+	out := &lakepb.Procedure{
+		Kind: p.Kind, Id: p.ID, State: procedureStates[p.Shown()], Phase: p.Phase,
 		Counters: p.Counters, LastError: p.LastError, Epoch: p.Epoch,
 		CreatedAt: timestamp(p.CreatedAt), UpdatedAt: timestamp(p.UpdatedAt),
 		WorkflowId: p.WorkflowID(), UiUrl: s.opts.Starter.UIURL(p.WorkflowID()),
+		Rate: p.Rate, Stopped: p.Stopped, Cancelling: p.Cancelling && !p.State.Terminal(),
 	}
+	if p.Table != "" {
+		out.Table = &lakepb.TableName{Namespace: p.Namespace, Name: p.Table}
+	}
+	if a := p.Approval; a != nil {
+		out.Approval = &lakepb.ProcedureApproval{By: a.By, At: timestamp(a.At), Acknowledgements: a.Acknowledgements}
+	} else if workflows.Phase(p.Phase) == workflows.PhaseApproval && !p.State.Terminal() {
+		manual, _ := workflows.ManualOf(workflows.Kind(p.Kind))
+		out.AwaitedAcknowledgements = manual.Acknowledgements
+	}
+	return out
 }

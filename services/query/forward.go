@@ -158,6 +158,33 @@ func (f *proceduresForwarder) ListProcedures(ctx context.Context, req *lakepb.Li
 	return f.server.procedures.ListProcedures(rpc.Delegate(ctx, p), req)
 }
 
+// StartProcedure implements lakepb.ProceduresServer.
+func (f *proceduresForwarder) StartProcedure(ctx context.Context, req *lakepb.StartProcedureRequest) (*lakepb.StartProcedureResponse, error) {
+	p, err := caller(ctx)
+	if err != nil {
+		return nil, grpcerr.ToStatus(err)
+	}
+	return f.server.procedures.StartProcedure(rpc.Delegate(ctx, p), req)
+}
+
+// ControlProcedure implements lakepb.ProceduresServer.
+func (f *proceduresForwarder) ControlProcedure(ctx context.Context, req *lakepb.ControlProcedureRequest) (*lakepb.ControlProcedureResponse, error) {
+	p, err := caller(ctx)
+	if err != nil {
+		return nil, grpcerr.ToStatus(err)
+	}
+	return f.server.procedures.ControlProcedure(rpc.Delegate(ctx, p), req)
+}
+
+// ListProcedureEvents implements lakepb.ProceduresServer.
+func (f *proceduresForwarder) ListProcedureEvents(ctx context.Context, req *lakepb.ListProcedureEventsRequest) (*lakepb.ListProcedureEventsResponse, error) {
+	p, err := caller(ctx)
+	if err != nil {
+		return nil, grpcerr.ToStatus(err)
+	}
+	return f.server.procedures.ListProcedureEvents(rpc.Delegate(ctx, p), req)
+}
+
 // GetProcedure implements lakepb.ProceduresServer.
 func (f *proceduresForwarder) GetProcedure(ctx context.Context, req *lakepb.GetProcedureRequest) (*lakepb.Procedure, error) {
 	p, err := caller(ctx)

@@ -161,6 +161,12 @@ func Step[T any](ctx workflow.Context, p *Panel, options workflow.ActivityOption
 		if ctx.Err() != nil || temporal.IsCanceledError(err) {
 			return result, ctx.Err()
 		}
+		if kind(err) == workflows.HeldFailure {
+			if err := p.heldByRecord(ctx, pause); err != nil {
+				return result, err
+			}
+			continue
+		}
 		if err := p.blocked(ctx, activity, err, pause); err != nil {
 			return result, err
 		}
@@ -183,6 +189,25 @@ func (p *Panel) hold(ctx workflow.Context) error {
 	if err := workflow.Await(ctx, func() bool { return !p.status.Paused }); err != nil {
 		return err
 	}
+	return p.Enter(ctx, phase, note)
+}
+
+// heldByRecord waits while the procedure's record says that it is paused. A
+// resume is in the record first and a signal second; should the signal get lost,
+// the record is looked at again after the pause.
+func (p *Panel) heldByRecord(ctx workflow.Context, pause time.Duration) error {
+	phase, note := p.status.Phase, p.status.Note
+	p.status.Paused = true
+	if err := p.Enter(ctx, workflows.PhasePaused, "held by an operator before: "+note+"; `lake procedure resume` lets it go on"); err != nil {
+		return err
+	}
+	_, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
+		Timeout: pause, TimerOptions: workflow.TimerOptions{Summary: "paused; the record is looked at again then"},
+	}, func() bool { return !p.status.Paused })
+	if err != nil {
+		return err
+	}
+	p.status.Paused = false
 	return p.Enter(ctx, phase, note)
 }
 

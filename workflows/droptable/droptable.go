@@ -8,9 +8,10 @@
 //	record   procedure/drop-table/<namespace>/<name>/<incarnation>
 //	queries  status         signals  pause, resume, recheck
 //
-// Cancelling the workflow stops it after the page under way. The tombstone
-// stays, so the table's objects count as dropped, and the next sweep starts the
-// drop again. To hold a drop, pause it. To take one back, undrop the table while
+// Cancelling the workflow in Temporal stops it after the page under way. The
+// tombstone stays, so the table's objects count as dropped, and the next sweep
+// starts the drop again. An operator's order (lake procedure cancel) is in the
+// record, and the sweep leaves it alone. To hold a drop, pause it. To take one back, undrop the table while
 // its window is open; the workflow then ends as undone.
 package droptable
 
@@ -92,7 +93,10 @@ func (d *drop) run(ctx workflow.Context) error {
 	if err != nil {
 		return err
 	}
-	d.result.Undone = last.Undone
+	d.result.Undone, d.result.Stopped = last.Undone, last.Stopped
+	if last.Stopped {
+		return d.panel.Enter(ctx, workflows.PhaseDone, "cancelled by an operator; what was not deleted is left behind until a retry")
+	}
 	if last.Undone {
 		return d.panel.Enter(ctx, workflows.PhaseDone, "the table was undropped; nothing was deleted")
 	}

@@ -173,7 +173,7 @@ func (w *World) TakeBack(t testing.TB, step workflows.DropStep) catalog.Table {
 	t.Helper()
 	tombstone, err := w.Catalog.Tombstone(t.Context(), step.Table(), step.Incarnation)
 	require.NoError(t, err)
-	table, err := w.Catalog.Undrop(t.Context(), w.fence, tombstone, Engine.Restore(tombstone.Table.Snapshot), w.Procedure(t, step))
+	table, err := w.Catalog.Undrop(t.Context(), w.fence, tombstone, Engine.Restore(tombstone.Table.Snapshot), w.Procedure(t, step), "test")
 	require.NoError(t, err)
 	return table
 }

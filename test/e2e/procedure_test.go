@@ -1,0 +1,128 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/sdk"
+)
+
+// shown is what `lake procedure show -o json` prints.
+type shown struct {
+	Procedure, State, Phase, UI string
+	Counters                    map[string]int64
+	Stopped                     bool
+	Rate                        float64
+	Audit                       []struct{ Action, By, Reason, Phase, State string }
+}
+
+func (d *dev) show(t *testing.T, id string) (s shown) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal([]byte(d.must(t, "procedure", "show", id, "-o", "json")), &s))
+	return s
+}
+
+func (d *dev) awaitShown(t *testing.T, id string, want func(shown) bool) (s shown) {
+	t.Helper()
+	require.Eventually(t, func() bool { s = d.show(t, id); return want(s) }, time.Minute, 100*time.Millisecond)
+	return s
+}
+
+// dropLarge makes a table with many files beside its own, drops it, and returns
+// the id of the drop.
+func (d *dev) dropLarge(t *testing.T, name lake.TableName, files int, args ...string) string {
+	t.Helper()
+	c := d.client(t)
+	table, err := c.CreateTable(t.Context(), name, numbers)
+	require.NoError(t, err)
+	folder := filepath.Join(d.dir, "objects", string(table.Snapshot.Location), "extra")
+	require.NoError(t, os.MkdirAll(folder, 0o755))
+	for i := range files {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("%05d", i)), []byte("x"), 0o644))
+	}
+	out := d.must(t, append([]string{"table", "drop", name.String(), "--yes", "--format", "csv", "--undrop-window", "0"}, args...)...)
+	return strings.Split(strings.Split(out, "\n")[1], ",")[2]
+}
+
+// TestOperatorsControlADrop slows a drop down while it runs, pauses it, lets it
+// go on, cancels it and begins it again, all by the command line.
+func TestOperatorsControlADrop(t *testing.T) {
+	d := startDev(t, t.TempDir())
+	name := lake.TableName{Namespace: "ops", Name: "big"}
+	// The undrop window is the time to slow it down before it begins.
+	id := d.dropLarge(t, name, 600, "--undrop-window", "3s", "--reason", "no longer of use")
+	d.must(t, "procedure", "rate", id, "50", "--reason", "others read from this disk")
+	s := d.awaitShown(t, id, func(s shown) bool { return s.Counters["objects_deleted"] > 0 })
+	require.InDelta(t, 50, s.Rate, 0)
+	require.Equal(t, "deleting-objects", s.Phase)
+	require.Contains(t, s.UI, "/namespaces/lake/workflows/drop-table%2Fops%2Fbig%2F")
+
+	require.Contains(t, d.must(t, "procedure", "pause", id, "--reason", "lunch"), "paused")
+	held := d.awaitStill(t, id)
+	require.Equal(t, "paused", held.State)
+	require.Less(t, held.Counters["objects_deleted"], int64(600))
+	require.Contains(t, d.must(t, "procedure", "list", "--state", "paused", "--format", "csv"), id)
+
+	d.must(t, "procedure", "resume", id)
+	moved := d.awaitShown(t, id, func(s shown) bool { return s.Counters["objects_deleted"] > held.Counters["objects_deleted"] })
+	require.Less(t, moved.Counters["objects_deleted"], int64(600), "the bound is still in force")
+
+	require.Equal(t, exitUsage, d.lake(t, "procedure", "cancel", id).code, "it needs a reason")
+	r := d.lake(t, "procedure", "cancel", id, "--reason", "wrong table", "-o", "json")
+	require.Zero(t, r.code, r.stderr)
+	require.Contains(t, r.stderr, "left behind: The tombstone and the objects that were not deleted yet")
+	stopped := d.awaitStill(t, id)
+	require.Equal(t, "cancelled", stopped.State)
+	require.True(t, stopped.Stopped)
+	time.Sleep(12 * time.Second) // a sweep passes, and leaves it alone
+	require.Equal(t, stopped.Counters, d.show(t, id).Counters)
+	require.NotEmpty(t, d.objects(t, "/ops/big/"))
+	require.Equal(t, 1, d.lake(t, "procedure", "pause", id).code)
+
+	d.must(t, "procedure", "retry", id, "--reason", "it was the right one")
+	d.must(t, "procedure", "rate", id, "0")
+	done := awaitProcedure(t, d.client(t), parsed(t, id))
+	require.Equal(t, sdk.Completed, done.State, "%+v", done)
+	require.Empty(t, d.objects(t, "/ops/big/"))
+	var audit []string
+	for _, e := range d.show(t, id).Audit {
+		require.Equal(t, "developer", e.By)
+		audit = append(audit, strings.TrimSpace(e.Action+" "+e.Reason))
+	}
+	require.Equal(t, []string{
+		"start no longer of use", "set-rate others read from this disk", "pause lunch", "resume", "cancel wrong table",
+		"retry it was the right one", "set-rate",
+	}, audit)
+	require.Equal(t, 1, d.lake(t, "procedure", "approve", id, "--reason", "why not").code, "a drop waits for no approval")
+	require.Zero(t, d.stop(t))
+}
+
+const exitUsage = 2
+
+// awaitStill waits until the counters of a procedure stay as they are.
+func (d *dev) awaitStill(t *testing.T, id string) (s shown) {
+	t.Helper()
+	last := shown{}
+	require.Eventually(t, func() bool {
+		last, s = s, d.show(t, id)
+		return s.Counters["objects_deleted"] == last.Counters["objects_deleted"] && last.Procedure != ""
+	}, time.Minute, 3*time.Second)
+	return s
+}
+
+func parsed(t *testing.T, id string) sdk.ProcedureID {
+	t.Helper()
+	p, err := sdk.ParseProcedureID(id)
+	require.NoError(t, err)
+	return p
+}
