@@ -141,7 +141,7 @@ func (a *Auditor) Table(ctx context.Context, name lake.TableName, found func(Fin
 }
 
 func (a *Auditor) table(ctx context.Context, t catalog.Table, found func(Finding) error) error {
-	c := &check{Auditor: a, table: t, found: found, needed: map[string]need{}, staged: map[string]bool{}, versions: map[lake.Version]bool{}}
+	c := &check{Auditor: a, table: t, found: found, needed: map[string]need{}, staged: map[string]bool{}, extras: map[string]bool{}, versions: map[lake.Version]bool{}}
 	if err := c.run(ctx); err != nil {
 		return lake.Wrap("audit table "+t.Name.String(), err)
 	}
@@ -156,6 +156,7 @@ type check struct {
 	found    func(Finding) error
 	needed   map[string]need // by key
 	staged   map[string]bool // manifests without their final name
+	extras   map[string]bool // what may be there or not
 	versions map[lake.Version]bool
 	objects  int
 	bytes    int64
@@ -253,6 +254,9 @@ func (c *check) version(ctx context.Context, snap lake.Snapshot) error {
 		n.last = snap.Version // they come in ascending order
 		c.needed[o.Key] = n
 	}
+	for _, key := range parts.Extras {
+		c.extras[key] = true
+	}
 	if parts.Published {
 		c.needed[parts.Manifest] = need{snap.Manifest.Size, snap.Version, snap.Version}
 		return nil
@@ -305,7 +309,7 @@ func (c *check) object(loc lake.Location, o objstore.Info) error {
 		}
 		return nil
 	}
-	if c.staged[o.Key] {
+	if c.staged[o.Key] || c.extras[o.Key] {
 		return nil
 	}
 	version, named := c.inspector.VersionName(loc, o.Key)
