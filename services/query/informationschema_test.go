@@ -31,6 +31,10 @@ func TestTheServiceAnswersWhatAsksAboutTables(t *testing.T) {
 			"ann-token", `SELECT c.column_name, c.is_nullable, c.data_type, 'information_schema.x' AS text FROM "information_schema".columns AS c /* information_schema.y */ JOIN information_schema . tables AS t USING (table_schema, table_name) WHERE table_schema = 'lab' ORDER BY ordinal_position`,
 			`{"column_name":"id","data_type":"BIGINT","is_nullable":"NO","text":"information_schema.x"} {"column_name":"note","data_type":"VARCHAR","is_nullable":"YES","text":"information_schema.x"}`,
 		},
+		{
+			"bob-token", "SELECT routine_name, routine_type FROM information_schema.routines WHERE routine_name IN ('sum', 'getenv', 'range', 'read_csv') ORDER BY ALL",
+			`{"routine_name":"range","routine_type":"FUNCTION"} {"routine_name":"range","routine_type":"TABLE FUNCTION"} {"routine_name":"sum","routine_type":"FUNCTION"}`,
+		},
 		{"ann-token", "SELECT data_type, numeric_precision, numeric_scale FROM information_schema.columns WHERE column_name = 'dec'", `{"data_type":"DECIMAL(38,9)","numeric_precision":38,"numeric_scale":9}`},
 	} {
 		got, err := run(t, r.client(tc.token), tc.sql)

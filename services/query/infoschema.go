@@ -16,6 +16,7 @@ import (
 	"github.com/lakeplane/lake/services/access"
 	"github.com/lakeplane/lake/services/query/directory"
 	sqlengine "github.com/lakeplane/lake/services/query/engine"
+	"github.com/lakeplane/lake/services/query/gate"
 )
 
 // The views of information_schema (SQL-92, chapter 21, as far as it applies).
@@ -39,7 +40,8 @@ var (
 		arrow.Field{Name: "numeric_precision", Type: arrow.PrimitiveTypes.Int32, Nullable: true},
 		arrow.Field{Name: "numeric_scale", Type: arrow.PrimitiveTypes.Int32, Nullable: true},
 	), nil)
-	views = map[string]*arrow.Schema{"schemata": schemataView, "tables": tablesView, "columns": columnsView}
+	routinesView = arrow.NewSchema(textFields("routine_catalog", "routine_schema", "routine_name", "routine_type"), nil)
+	views        = map[string]*arrow.Schema{"schemata": schemataView, "tables": tablesView, "columns": columnsView, "routines": routinesView}
 )
 
 func inInformationSchema(ref sqlengine.Name) bool {
@@ -89,6 +91,8 @@ func (s *Server) virtual(ctx context.Context, p access.Principal, ref sqlengine.
 		err = schemataRows(b, entries)
 	case tablesView:
 		err = tableRows(b, entries)
+	case routinesView:
+		err = routineRows(b)
 	default:
 		err = columnRows(b, entries)
 	}
@@ -120,6 +124,24 @@ func tableRows(b *rowBuilder, entries []*directory.Entry) error {
 		b.text(3, "BASE TABLE")
 		if err := b.next(); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// routineRows lists the functions that statements may call; those that stand in
+// FROM have the type TABLE FUNCTION.
+func routineRows(b *rowBuilder) error {
+	expressions, tables := gate.Functions()
+	for kind, names := range map[string][]string{"FUNCTION": expressions, "TABLE FUNCTION": tables} {
+		for _, name := range names {
+			b.text(0, CatalogName)
+			b.text(2, name)
+			b.text(3, kind)
+			b.Field(1).AppendNull()
+			if err := b.next(); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -21,12 +21,12 @@ var operators = map[string]bool{
 
 func (w *walker) expression(n object, class, kind string) error {
 	if !classes[class] {
-		return refuse(at(n), "%s is not supported", describeKind(class))
+		return refuse(at(n), "%s is not supported: use a function or an operator instead", describeKind(class))
 	}
 	switch class {
 	case "OPERATOR":
 		if !operators[kind] {
-			return refuse(at(n), "%s is not supported", describeKind(kind))
+			return refuse(at(n), "%s is not supported: use a function or an operator instead", describeKind(kind))
 		}
 	case "PARAMETER":
 		id, _ := n["identifier"].(string)
@@ -45,7 +45,7 @@ func (w *walker) expression(n object, class, kind string) error {
 
 func (w *walker) lambda(n object) error {
 	if w.lambdas++; w.lambdas > w.limits.LambdaDepth {
-		return refuse(at(n), "lambdas lie inside lambdas: at most %d deep are allowed", w.limits.LambdaDepth)
+		return refuse(at(n), "lambdas lie inside lambdas: at most %d deep are allowed; unnest the lists instead", w.limits.LambdaDepth)
 	}
 	defer func() { w.lambdas-- }()
 	return w.members(n)
@@ -61,7 +61,7 @@ func (w *walker) function(n object) error {
 		return err
 	}
 	if n["export_state"] == true {
-		return refuse(at(n), "EXPORT_STATE is not supported")
+		return refuse(at(n), "EXPORT_STATE is not supported: leave it out")
 	}
 	return w.arguments(n, name)
 }

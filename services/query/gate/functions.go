@@ -4,6 +4,8 @@ package gate
 
 import (
 	_ "embed" // the lists of functions
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -62,6 +64,12 @@ func readDenied(text string) []denial {
 	return out
 }
 
+// Functions lists what statements may call, in no order: the functions of
+// expressions, and those that may stand in FROM.
+func Functions() (expressions, tables []string) {
+	return slices.Collect(maps.Keys(functions)), slices.Collect(maps.Keys(tableFunctions))
+}
+
 // Classify says whether statements may call the function, and if not whether
 // that was decided: a function in neither list is new to us.
 func Classify(name string) (callable, known bool) {
@@ -81,15 +89,18 @@ func deniedReason(name string) string {
 	return ""
 }
 
+// whichFunctions tells where the allowed ones are listed.
+const whichFunctions = "SELECT routine_name FROM information_schema.routines lists those that are"
+
 func allowed(name string, at int) error {
 	if functions[name] {
 		return nil
 	}
 	if tableFunctions[name] {
-		return refuse(at, "function %s belongs in FROM", name)
+		return refuse(at, "function %s belongs in FROM: write FROM %s(…)", name, name)
 	}
 	if reason := deniedReason(name); reason != "" {
-		return refuse(at, "function %s is not allowed: it %s", name, reason)
+		return refuse(at, "function %s is not allowed: it %s; %s", name, reason, whichFunctions)
 	}
-	return refuse(at, "function %s is not known, or not allowed", clip(name))
+	return refuse(at, "function %s is not known, or not allowed: %s", clip(name), whichFunctions)
 }

@@ -17,10 +17,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/services/query/prune"
 )
 
 // Parser turns SQL text into the engine's syntax tree as JSON, in the format
@@ -63,6 +65,8 @@ type Parsed struct {
 	// Body is the query that a Describe or Explain is about, else empty. It has
 	// passed the gate itself.
 	Body string
+	// Filters are the conditions on the rows of the tables it reads.
+	Filters prune.Statement
 }
 
 // Limits bound what one statement may hold. They keep parsing, planning and
@@ -101,12 +105,30 @@ func New(parser Parser, limits Limits) *Gate { return &Gate{parser: parser, limi
 // was wrong, where, and what to do instead. Other kinds of error mean that the
 // parser could not be used.
 func (g *Gate) Check(ctx context.Context, sql string) (Parsed, error) {
+	p, err := g.check(ctx, sql)
+	var r *refusal
+	if errors.As(err, &r) {
+		return Parsed{}, lake.Errorf(lake.Invalid, "%s (at byte %d of the statement)", r.what, max(r.at, 0))
+	}
+	return p, err
+}
+
+func (g *Gate) check(ctx context.Context, sql string) (Parsed, error) {
 	words, err := g.checkText(sql)
 	if err != nil {
 		return Parsed{}, err
 	}
+	p, err := g.checkWords(ctx, sql, words)
+	var r *refusal
+	if errors.As(err, &r) && r.at < 0 {
+		r.at = words.start // at least where the statement begins
+	}
+	return p, err
+}
+
+func (g *Gate) checkWords(ctx context.Context, sql string, words lexed) (Parsed, error) {
 	if kind, ok := prefixes[words.first]; ok {
-		return g.checkPrefixed(ctx, kind, words.first, sql[words.rest:])
+		return g.checkPrefixed(ctx, kind, sql, words)
 	}
 	tree, err := g.parser.SerializeSQL(ctx, sql)
 	if err != nil {
@@ -123,24 +145,31 @@ func (g *Gate) Check(ctx context.Context, sql string) (Parsed, error) {
 // not serialize such a statement, so the query is checked by itself.
 var prefixes = map[string]Kind{"EXPLAIN": Explain, "DESCRIBE": Describe, "DESC": Describe}
 
-// checkPrefixed checks the query that EXPLAIN or DESCRIBE is about.
-func (g *Gate) checkPrefixed(ctx context.Context, kind Kind, word, body string) (Parsed, error) {
-	body = strings.TrimLeft(body, " \t\r\n")
-	words := lex(body)
+// checkPrefixed checks the query that EXPLAIN or DESCRIBE is about. The prefix
+// is blanked instead of cut, so that positions stay those of the statement.
+func (g *Gate) checkPrefixed(ctx context.Context, kind Kind, sql string, words lexed) (Parsed, error) {
+	word, rest := words.first, sql[words.rest:]
+	inner, opening := lex(rest), strings.TrimLeft(rest, " \t\r\n")
+	at := words.rest + inner.start
+	body := blank(sql[:words.rest]) + rest
 	switch {
-	case words.tokens == 0:
-		return Parsed{}, refuse(-1, "%s what? Write a query or a table after it", word)
-	case kind == Explain && (words.first == "ANALYZE" || words.first == "ANALYSE" || strings.HasPrefix(body, "(FORMAT")):
-		return Parsed{}, refuse(-1, "EXPLAIN takes no options here: write EXPLAIN and a SELECT")
-	case prefixes[words.first] != Select || words.first == "SHOW":
-		return Parsed{}, refuse(-1, "%s takes a SELECT or a table, not %s", word, words.first)
-	case kind == Describe && !queryWords[words.first] && !strings.HasPrefix(body, "("):
-		body = "SELECT * FROM " + body
+	case inner.tokens == 0:
+		return Parsed{}, refuse(words.start, "%s what? Write a query or a table after it", word)
+	case kind == Explain && (inner.first == "ANALYZE" || inner.first == "ANALYSE" || strings.HasPrefix(opening, "(FORMAT")):
+		return Parsed{}, refuse(at, "EXPLAIN takes no options here: write EXPLAIN and a SELECT")
+	case prefixes[inner.first] != Select || inner.first == "SHOW":
+		return Parsed{}, refuse(at, "%s takes a SELECT or a table, not %s: write what that is about", word, inner.first)
+	case kind == Describe && !queryWords[inner.first] && !strings.HasPrefix(opening, "("):
+		const from = "FROM"
+		body = blank(sql[:words.rest-len(from)]) + from + rest
 	}
-	p, err := g.Check(ctx, body)
+	p, err := g.check(ctx, body)
 	p.Kind, p.Body = kind, body
 	return p, err
 }
+
+// blank is as many spaces as a text has bytes.
+func blank(text string) string { return strings.Repeat(" ", len(text)) }
 
 // queryWords begin a query.
 var queryWords = map[string]bool{"SELECT": true, "WITH": true, "VALUES": true, "FROM": true, "TABLE": true, "PIVOT": true, "UNPIVOT": true}
@@ -159,7 +188,7 @@ type parseTree struct {
 
 func (g *Gate) decode(tree []byte, words lexed) (map[string]any, error) {
 	if len(tree) > maxTreeBytes {
-		return nil, refuse(-1, "the statement is too complex: its syntax tree has %d bytes, at most %d are allowed", len(tree), maxTreeBytes)
+		return nil, refuse(-1, "the statement is too complex, split it: its syntax tree has %d bytes, at most %d are allowed", len(tree), maxTreeBytes)
 	}
 	var doc parseTree
 	dec := json.NewDecoder(bytes.NewReader(tree))
@@ -183,7 +212,7 @@ func (g *Gate) decode(tree []byte, words lexed) (map[string]any, error) {
 	case 1:
 		return doc.Statements[0], nil
 	}
-	return nil, refuse(-1, "there are %d statements: send them one at a time", len(doc.Statements))
+	return nil, refuse(words.second, "there are %d statements: send them one at a time", len(doc.Statements))
 }
 
 func (g *Gate) parseError(doc parseTree, words lexed) error {
@@ -191,14 +220,18 @@ func (g *Gate) parseError(doc parseTree, words lexed) error {
 		return notSelect(words.first)
 	}
 	msg, _, _ := strings.Cut(doc.Message, "\n")
-	if strings.Contains(msg, "Max expression depth") {
-		return g.tooDeep(-1)
+	at := position(doc.Position)
+	switch {
+	case strings.Contains(msg, "Max expression depth"), strings.HasPrefix(msg, "memory exhausted"):
+		return g.tooDeep(at)
+	case strings.HasPrefix(msg, "NameListToString"):
+		return refuse(at, "a name has too many parts: write namespace.table or lake.namespace.table")
 	}
-	return refuse(position(doc.Position), "%s", msg)
+	return refuse(at, "%s: want one SELECT in the dialect of DuckDB", msg)
 }
 
 func (g *Gate) tooDeep(at int) error {
-	return refuse(at, "the statement nests too deep: at most %d levels are allowed", g.limits.Depth)
+	return refuse(at, "the statement nests too deep: at most %d levels are allowed, chained operators included", g.limits.Depth)
 }
 
 // instead says what to do rather than run a statement of that kind.
@@ -227,45 +260,51 @@ func notSelect(word string) error {
 	return refuse(-1, "%s is not allowed: %s", word, hint)
 }
 
+// refusal is why a statement does not pass.
+type refusal struct {
+	what string
+	at   int // byte position, or -1
+}
+
+func (r *refusal) Error() string { return r.what }
+
 // refuse makes the gate's error. at is a byte position, or -1.
 func refuse(at int, format string, args ...any) error {
-	err := lake.Errorf(lake.Invalid, format, args...)
-	if at >= 0 {
-		err = lake.Errorf(lake.Invalid, "%s (at byte %d of the statement)", err.Message, at)
-	}
-	return err
+	return &refusal{lake.Errorf(lake.Invalid, format, args...).Message, at}
 }
 
 // checkText is what can be said before parsing.
 func (g *Gate) checkText(sql string) (lexed, error) {
 	if len(sql) > g.limits.Bytes {
-		return lexed{}, refuse(-1, "the statement has %d bytes: at most %d are allowed", len(sql), g.limits.Bytes)
+		return lexed{}, refuse(g.limits.Bytes, "the statement has %d bytes: at most %d are allowed; send long lists as parameters or tables", len(sql), g.limits.Bytes)
 	}
 	if i := strings.IndexByte(sql, 0); i >= 0 {
-		return lexed{}, refuse(i, "the statement holds a NUL byte")
+		return lexed{}, refuse(i, "the statement holds a NUL byte: bind such bytes as a parameter")
 	}
 	if !utf8.ValidString(sql) {
-		return lexed{}, refuse(badUTF8(sql), "the statement is not UTF-8")
+		return lexed{}, refuse(badUTF8(sql), "the statement is not UTF-8: bind such bytes as a parameter")
 	}
 	words := lex(sql)
-	if most := g.limits.Nodes * tokensPerNode; words.tokens > most {
-		return lexed{}, refuse(-1, "the statement has %d words and signs: at most %d are allowed", words.tokens, most)
-	}
-	if words.junctions > maxJunctions {
-		return lexed{}, refuse(-1, "the statement has %d ANDs and ORs: at most %d are allowed; use IN for long lists", words.junctions, maxJunctions)
-	}
-	if words.unions > maxUnions {
-		return lexed{}, refuse(-1, "the statement has %d UNIONs, EXCEPTs and INTERSECTs: at most %d are allowed", words.unions, maxUnions)
+	switch most := g.limits.Nodes * tokensPerNode; {
+	case words.tokens > most:
+		return lexed{}, refuse(words.start, "the statement has %d words and signs: at most %d are allowed; send long lists as parameters or tables", words.tokens, most)
+	case words.junctions > maxJunctions:
+		return lexed{}, refuse(words.junction, "the statement has %d ANDs and ORs: at most %d are allowed; use IN for long lists", words.junctions, maxJunctions)
+	case words.unions > maxUnions:
+		return lexed{}, refuse(words.union, "the statement has %d UNIONs, EXCEPTs and INTERSECTs: at most %d are allowed", words.unions, maxUnions)
+	case words.comments > maxComments:
+		return lexed{}, refuse(words.comment, "comments lie inside comments: at most %d deep are allowed", maxComments)
 	}
 	return words, nil
 }
 
 // The parser takes quadratic time over chains of AND and OR, and of UNION: a
 // MiB of ANDs is more than a minute that nothing can interrupt. So many are a
-// fifth of a second.
+// fifth of a second. Its scanner does so over comments inside comments.
 const (
 	maxJunctions  = 8_000
 	maxUnions     = 256
+	maxComments   = 64
 	tokensPerNode = 3
 )
 

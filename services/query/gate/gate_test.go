@@ -108,10 +108,10 @@ func TestKinds(t *testing.T) {
 		{"SELECT $1, $1, $2", gate.Parsed{Parameters: 2}},
 		{"SELECT $a, $b, $a", gate.Parsed{Parameters: 2}},
 		{"show tables", gate.Parsed{Kind: gate.ShowTables}},
-		{"describe ns.t", gate.Parsed{Kind: gate.Describe, References: []gate.Ref{{Schema: "ns", Table: "t"}}, Body: "SELECT * FROM ns.t"}},
-		{"DESC SELECT 1", gate.Parsed{Kind: gate.Describe, Body: "SELECT 1"}},
-		{"DESCRIBE (SELECT ?)", gate.Parsed{Kind: gate.Describe, Body: "(SELECT ?)", Parameters: 1}},
-		{"explain\nFROM ns.t", gate.Parsed{Kind: gate.Explain, References: []gate.Ref{{Schema: "ns", Table: "t"}}, Body: "FROM ns.t"}},
+		{"describe ns.t", gate.Parsed{Kind: gate.Describe, References: []gate.Ref{{Schema: "ns", Table: "t"}}, Body: "    FROM ns.t"}},
+		{"DESC SELECT 1", gate.Parsed{Kind: gate.Describe, Body: "     SELECT 1"}},
+		{"DESCRIBE (SELECT ?)", gate.Parsed{Kind: gate.Describe, Body: "         (SELECT ?)", Parameters: 1}},
+		{"explain\nFROM ns.t", gate.Parsed{Kind: gate.Explain, References: []gate.Ref{{Schema: "ns", Table: "t"}}, Body: "       \nFROM ns.t"}},
 	} {
 		p, err := check(c.sql)
 		require.NoError(t, err, c.sql)
@@ -126,13 +126,13 @@ var refusals = []struct{ sql, want string }{
 	{";;", "no statement"},
 	{"SELECT 1; SELECT 2", "2 statements"},
 	{"SELECT 1; DROP TABLE t", "not allowed"},
-	{"SELEC 1", `syntax error at or near "SELEC" (at byte 0`},
+	{"SELEC 1", `syntax error at or near "SELEC": want one SELECT in the dialect of DuckDB (at byte 0`},
 	{"SELECT * FROM", "syntax error"},
 	{"SELECT 1e999", "too large for a DOUBLE"},
 	{"SELECT -1e999 + 1", "too large for a DOUBLE"},
 	{"SELECT 'open", "unterminated"},
-	{"SELECT '\x00'", "NUL byte (at byte 8"},
-	{"SELECT '\xff'", "not UTF-8 (at byte 8"},
+	{"SELECT '\x00'", "NUL byte: bind such bytes as a parameter (at byte 8"},
+	{"SELECT '\xff'", "not UTF-8: bind such bytes as a parameter (at byte 8"},
 	{"SELECT '" + strings.Repeat("x", lake.MaxSQLBytes) + "'", "at most 1048576 are allowed"},
 
 	{"INSERT INTO ns.t VALUES (1)", "INSERT is not allowed: add rows with bulk ingest"},
@@ -209,7 +209,7 @@ var refusals = []struct{ sql, want string }{
 	{"SELECT * FROM ns.t AT (VERSION => 3)", "AT is not supported"},
 
 	{"SELECT getenv('HOME')", "function getenv is not allowed: it reads the server's environment"},
-	{"SELECT current_setting('threads')", "reads the server's settings (at byte 7"},
+	{"SELECT current_setting('threads')", "reads the server's settings; "},
 	{"SELECT getvariable('x')", "not allowed"},
 	{"SELECT json_serialize_plan('SELECT 1')", "plans SQL text"},
 	{"SELECT json_execute_serialized_sql('{}')", "runs SQL text"},
@@ -227,6 +227,16 @@ var refusals = []struct{ sql, want string }{
 	{"SELECT main.repeat('x', 2000000)", "at most 1000000"},
 	{"SELECT no_such_function(1)", "not known"},
 	{"SELECT x.getenv() FROM ns.t", ""},
+	{"SELECT 1 " + strings.Repeat("/*", 100_000), "comments lie inside comments: at most 64 deep are allowed (at byte 9 "},
+	{"SELECT 1 " + strings.Repeat("/*", 100_000) + strings.Repeat("*/", 100_000), "comments lie inside comments"},
+	{"SELECT 1::" + strings.Repeat("STRUCT(a ", 250) + "INTEGER" + strings.Repeat(")", 250), "nests too deep"},
+	{"SELECT * FROM " + strings.Repeat("a.", 1000) + "a", "too many parts"},
+	{"SELECT 1; SELECT 2", "(at byte 10 of"},
+	{" DESC\n SELECT getenv('x')", "getenv is not allowed: it reads the server's environment; SELECT routine_name FROM information_schema.routines lists those that are (at byte 14 of"},
+	{"explain  SELECT getenv('x')", "(at byte 16 of"},
+	{"DESC getenv('x')", "(at byte 5 of"},
+	{"explain describe ns.t", "not DESCRIBE: write what that is about (at byte 8 of"},
+	{"  SELECT 1 + ", "syntax error at end of input: want one SELECT in the dialect of DuckDB (at byte"},
 	{"SELECT list_aggregate([1], 'reservoir_quantile')", "can hang"},
 	{"SELECT list_aggregate([1], lower('SUM'))", "must be named in the text"},
 	{"SELECT arg_max(a, b) OVER () FROM ns.t", "arg_max OVER is not supported"},
@@ -295,6 +305,8 @@ func TestRefusals(t *testing.T) {
 			require.Equal(t, lake.Invalid, lake.KindOf(err), "%v", err)
 			require.ErrorContains(t, err, c.want)
 			require.Less(t, len(err.Error()), 400)
+			require.Regexp(t, `\(at byte \d+ of the statement\)$`, err.Error(), "where")
+			require.Regexp(t, `[:;?] |at most`, err.Error(), "what instead")
 			require.Less(t, time.Since(start), 30*time.Second) // a minute and more without the limits
 		})
 	}

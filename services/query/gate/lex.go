@@ -8,21 +8,25 @@ import "strings"
 type lexed struct {
 	// tokens counts words, literals and signs; comments are none.
 	tokens int
-	// junctions counts the words AND and OR.
-	junctions int
-	// unions counts the words UNION, EXCEPT and INTERSECT.
-	unions int
-	// first is the first word in capitals, and rest where the text after it
-	// begins.
-	first string
-	rest  int
+	// junctions counts the words AND and OR, unions UNION, EXCEPT and
+	// INTERSECT, and comments is how deep comments lie inside each other.
+	// junction, union and comment are where the last (deepest) of them is.
+	junctions, unions, comments int
+	junction, union, comment    int
+	// first is the first word in capitals, start where the first token is, and
+	// rest where the text after the word begins.
+	first       string
+	start, rest int
+	// second is where the token after the first semicolon is, or -1.
+	second int
 }
 
 // lex splits a text as PostgreSQL and DuckDB do. It need not be exact: the
 // counts only bound the parser's work, and an unclosed literal, which ends the
 // text for us, is a syntax error for the parser.
 func lex(sql string) lexed {
-	var l lexed
+	l := lexed{second: -1}
+	ended := false
 	for i := 0; i < len(sql); {
 		c := sql[i]
 		next := i + 1
@@ -34,11 +38,15 @@ func lex(sql string) lexed {
 			i += until(sql[i:], "\n")
 			continue
 		case strings.HasPrefix(sql[i:], "/*"):
-			i += comment(sql[i:])
+			n, deepest := comment(sql[i:])
+			if deepest > l.comments {
+				l.comments, l.comment = deepest, i
+			}
+			i += n
 			continue
 		case isWordByte(c):
 			next = i + wordLength(sql[i:])
-			l.word(sql[i:next], next)
+			l.word(sql[i:next], i)
 			if quoted := escapeString(sql, i, next); quoted > 0 {
 				next = quoted
 			}
@@ -47,21 +55,30 @@ func lex(sql string) lexed {
 		case c == '$':
 			next = i + dollar(sql[i:])
 		}
+		if l.tokens == 0 {
+			l.start = i
+		}
+		if ended && l.second < 0 && c != ';' {
+			l.second = i
+		}
+		ended = ended || c == ';'
 		l.tokens++
 		i = next
 	}
 	return l
 }
 
-func (l *lexed) word(w string, end int) {
+func (l *lexed) word(w string, at int) {
 	if l.tokens == 0 {
-		l.first, l.rest = strings.ToUpper(w), end
+		l.first, l.rest = strings.ToUpper(w), at+len(w)
 	}
 	switch strings.ToLower(w[:min(len(w), len("intersect"))]) {
 	case "and", "or":
 		l.junctions++
+		l.junction = at
 	case "union", "except", "intersect":
 		l.unions++
+		l.union = at
 	}
 }
 
@@ -89,13 +106,15 @@ func until(s, mark string) int {
 	return len(s)
 }
 
-// comment is the length of a block comment, which may hold others.
-func comment(s string) int {
+// comment is the length of a block comment, which may hold others, and how deep
+// those lie.
+func comment(s string) (length, deepest int) {
 	depth := 0
 	for i := 0; i+1 < len(s); {
 		switch s[i : i+2] {
 		case "/*":
 			depth++
+			deepest = max(deepest, depth)
 			i += 2
 		case "*/":
 			depth--
@@ -104,10 +123,10 @@ func comment(s string) int {
 			i++
 		}
 		if depth == 0 {
-			return i
+			return i, deepest
 		}
 	}
-	return len(s)
+	return len(s), deepest
 }
 
 // escapeString is the end of the string that E'…' opens at word i..next, or 0.

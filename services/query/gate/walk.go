@@ -5,10 +5,13 @@ package gate
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/lakeplane/lake/services/query/prune"
 )
 
 // object is a JSON object of the syntax tree.
@@ -20,6 +23,8 @@ type walker struct {
 	limits Limits
 	nodes  int
 	depth  int
+	// at is the last position that a node told, or -1.
+	at int
 	// lambdas is how many lambdas the current node lies inside.
 	lambdas int
 	// allocating is the allocating call the current node is an argument of.
@@ -58,14 +63,18 @@ func (g *Gate) checkStatement(stmt object, words lexed) (Parsed, error) {
 	if words.first == "SHOW" || words.first == "SUMMARIZE" {
 		return checkShow(node)
 	}
-	w := &walker{limits: g.limits, params: map[string]bool{}}
-	if err := w.walk(node); err != nil {
+	w := &walker{limits: g.limits, params: map[string]bool{}, at: -1}
+	err := w.walk(node)
+	if err == nil {
+		err = w.withinCost()
+	}
+	if r := (*refusal)(nil); errors.As(err, &r) && r.at < 0 {
+		r.at = w.at
+	}
+	if err != nil {
 		return Parsed{}, err
 	}
-	if err := w.withinCost(); err != nil {
-		return Parsed{}, err
-	}
-	return Parsed{References: w.references(), Parameters: len(w.params)}, nil
+	return Parsed{References: w.references(), Parameters: len(w.params), Filters: prune.Read(node)}, nil
 }
 
 // checkShow lets SHOW TABLES through, which the parser writes as a query over
@@ -78,7 +87,7 @@ func checkShow(node object) (Parsed, error) {
 		schema == "" && strings.EqualFold(strings.Trim(name, `"`), "tables") {
 		return Parsed{Kind: ShowTables}, nil
 	}
-	return Parsed{}, refuse(-1, "only SHOW TABLES is answered: for columns use DESCRIBE, for more information_schema")
+	return Parsed{}, refuse(at(from), "only SHOW TABLES is answered: for columns use DESCRIBE, for more information_schema")
 }
 
 // found is a table reference and where it is first written.
@@ -119,13 +128,16 @@ func (w *walker) walk(v any) error {
 // node checks one object and what it holds, within the limits.
 func (w *walker) node(n object) error {
 	if w.nodes++; w.nodes > w.limits.Nodes {
-		return refuse(-1, "the statement is too complex: its syntax tree has more than %d nodes", w.limits.Nodes)
+		return refuse(-1, "the statement is too complex: its syntax tree has more than %d nodes; send long lists as parameters or tables", w.limits.Nodes)
+	}
+	if p := at(n); p >= 0 {
+		w.at = p
 	}
 	kind, _ := n["type"].(string)
 	class, isExpr := n["class"].(string)
-	if isExpr || kind != "" && !flatKinds[kind] {
+	if isExpr || kind != "" && (!flatKinds[kind] || strings.HasSuffix(kind, "_TYPE_INFO")) {
 		if w.depth++; w.depth > w.limits.Depth {
-			return refuse(at(n), "the statement nests too deep: at most %d levels are allowed", w.limits.Depth)
+			return refuse(at(n), "the statement nests too deep: at most %d levels are allowed, chained operators included", w.limits.Depth)
 		}
 		defer func() { w.depth-- }()
 	}
@@ -139,7 +151,7 @@ func (w *walker) node(n object) error {
 	case kind == "" || flatKinds[kind]:
 		return w.members(n)
 	}
-	return refuse(at(n), "%s is not supported", describeKind(kind))
+	return refuse(at(n), "%s is not supported: use SELECT and its clauses", describeKind(kind))
 }
 
 // members walks all that an object holds, but for the keys in except. The order
@@ -212,7 +224,7 @@ func (w *walker) withinCost() error {
 		return refuse(-1, "the statement joins too much: at most %d joins are allowed, counting those of a WITH query at each use", w.limits.Joins)
 	}
 	if w.cost.expansions > w.limits.CTEExpansion {
-		return refuse(-1, "the uses of WITH queries expand to more than %d queries", w.limits.CTEExpansion)
+		return refuse(-1, "the uses of WITH queries expand to more than %d queries: write WITH … AS fewer times, or in fewer steps", w.limits.CTEExpansion)
 	}
 	return nil
 }
