@@ -17,6 +17,9 @@ type Meta struct {
 	Common
 	Listener
 	Metastore Metastore
+	// Lend says that other members use the store of this one, which is
+	// embedded. The lease then decides who leads, as in any group.
+	Lend bool
 	// Advertise is the host:port at which the other members reach this one
 	// when it leads; empty means the one it listens on.
 	Advertise string
@@ -41,7 +44,8 @@ func NewMeta() *Meta {
 	s := c.set
 	c.Listener.add(s, "127.0.0.1:50052")
 	s.add("advertise", "LAKE_ADVERTISE", stringValue{&c.Advertise}, "host:port at which the other members reach this one; needed when it listens on every interface")
-	c.Metastore.add(s, "pebble:///directory (one member only), or postgres://user@host/database; required")
+	c.Metastore.add(s, "pebble:///directory, postgres://user@host/database, or lake://host:port for the store that another member lends; required")
+	s.add("lend_metastore", "LAKE_LEND_METASTORE", boolValue{&c.Lend}, "other members use the embedded metastore of this one, by lake://")
 	c.Common.add(s)
 	c.Peer.add(s, "peer", "the other members")
 	c.Temporal.add(s, "Temporal server host:port; without it drops wait for a worker's sweep")
@@ -67,14 +71,21 @@ func (c *Meta) check(m *Mistakes) {
 	s := c.set
 	c.Common.check(s, m)
 	c.Listener.check(s, m)
-	c.Metastore.check(s, m, Pebble, Postgres)
+	c.Metastore.check(s, m, Pebble, Postgres, Remote)
 	c.Peer.check(s, m, "peer")
 	c.Temporal.check(s, m, false)
 	if c.Append.BufferedBytes < c.Append.StreamBytes {
 		s.report(m, "append_max_buffered_bytes", "%s are less than the %s of one stream", formatBytes(c.Append.BufferedBytes), formatBytes(c.Append.StreamBytes))
 	}
-	if c.Metastore.Kind() == Postgres {
+	kind := c.Metastore.Kind()
+	if c.Lend && kind != Pebble {
+		s.report(m, "lend_metastore", "is for an embedded metastore: this one is shared anyway")
+	}
+	if kind == Postgres || kind == Remote || c.Lend {
 		c.checkGroup(m)
+	}
+	if kind == Remote {
+		c.Metastore.checkLender(s, m, "peer_auth_token_file", c.Peer.Token, "metadata_peer")
 	}
 }
 

@@ -130,6 +130,19 @@ func RemoteAddresses(text string) ([]string, error) {
 	return addresses, nil
 }
 
+// checkLender reports that a metadata server on another machine is to lend its
+// store to a process that has no token, which key would name, to show it.
+func (c *Metastore) checkLender(s *Set, m *Mistakes, key, token, role string) {
+	text, err := c.Resolve()
+	if err != nil || token != "" {
+		return
+	}
+	addresses, _ := RemoteAddresses(text) // an error is reported by check
+	if slices.ContainsFunc(addresses, func(a string) bool { return !loopback(a) }) {
+		s.report(m, key, "is needed: a metadata server on another machine asks for a token, of role %s", role)
+	}
+}
+
 func forms(kinds []string) string {
 	var out []string
 	for _, k := range kinds {

@@ -69,18 +69,7 @@ func (c *Worker) check(m *Mistakes) {
 	c.Metastore.check(s, m, Postgres, Remote)
 	c.Caller.check(s, m, "metadata")
 	c.Temporal.check(s, m, true)
-	text, err := c.Metastore.Resolve()
-	if err != nil || kindOf(text) != Remote {
-		return
-	}
-	addresses, err := RemoteAddresses(text)
-	if err != nil {
-		return // reported by the metastore's check
-	}
-	for _, a := range addresses {
-		if !loopback(a) && c.Caller.Token == "" {
-			s.report(m, "metadata_auth_token_file", "is needed: a metadata server on another machine asks for a token, of role worker")
-			return
-		}
+	if c.Metastore.Kind() == Remote {
+		c.Metastore.checkLender(s, m, "metadata_auth_token_file", c.Caller.Token, "worker")
 	}
 }

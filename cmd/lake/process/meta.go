@@ -25,18 +25,19 @@ type Meta struct {
 // to the sweep, and closes them after Serve.
 func NewMeta(c *config.Meta, records *Records, objects *Objects, temporal *Temporal, address string, tel Telemetry) (*Meta, error) {
 	m := &Meta{config: c, tel: tel}
+	alone := records.Exclusive() && !c.Lend
 	opts := metasrv.Options{
 		Store: records.Store, Engine: objects.Tables, Sweep: objects.sweep, Election: c.Election(),
 		Append: c.Append, UndropWindow: c.UndropWindow, Grace: stopBudget(c.Grace), Logger: tel.Log, Metrics: tel.Metrics,
 	}
-	opts.Election.Address, opts.Election.Logger, opts.Election.Exclusive = address, tel.Log, records.Exclusive()
+	opts.Election.Address, opts.Election.Logger, opts.Election.Exclusive = address, tel.Log, alone
 	if c.UndropWindow == 0 {
 		opts.UndropWindow = -1 // none, where 0 would be the default
 	}
 	if temporal != nil {
 		opts.Starter = temporal.starter()
 	}
-	if !records.Exclusive() {
+	if !alone {
 		opts.Peers = m.dialPeer
 	}
 	var err error
@@ -47,15 +48,18 @@ func NewMeta(c *config.Meta, records *Records, objects *Objects, temporal *Tempo
 	return m, err
 }
 
-// dialPeer calls another member as this one's configuration says. A member
-// that has a certificate as a server shows it as a client too, unless it has
-// another.
-func (m *Meta) dialPeer(address string) (metasrv.PeerConn, error) {
-	peer := m.config.Peer
-	if peer.Certificate.CertFile == "" && m.config.ClientCA != "" {
-		peer.Certificate = m.config.Certificate
+// peer is how a member calls others. One that has a certificate as a server
+// shows it as a client too, unless it has another.
+func peer(c *config.Meta) config.Caller {
+	p := c.Peer
+	if p.Certificate.CertFile == "" && c.ClientCA != "" {
+		p.Certificate = c.Certificate
 	}
-	conn, err := dialPeer(address, peer, m.config.Insecure())
+	return p
+}
+
+func (m *Meta) dialPeer(address string) (metasrv.PeerConn, error) {
+	conn, err := dialPeer(address, peer(m.config), m.config.Insecure())
 	if err != nil {
 		return nil, err
 	}

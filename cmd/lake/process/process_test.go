@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -17,9 +18,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/flight"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/lakeplane/lake/api/lakepb"
 	"github.com/lakeplane/lake/cmd/lake/config"
 	"github.com/lakeplane/lake/cmd/lake/process"
 	"github.com/lakeplane/lake/lake"
@@ -236,4 +241,49 @@ func TestSecondProcessSaysWhoHoldsTheRecords(t *testing.T) {
 	require.ErrorContains(t, err, "in use by process")
 	m.stop()
 	require.NoError(t, <-m.ended)
+}
+
+// TestFollowersOfALentStore: members without records of their own answer and
+// take writes, and go on when the one that lends them was away.
+func TestFollowersOfALentStore(t *testing.T) {
+	dir := t.TempDir()
+	lender := metaConfig(dir)
+	lender.Lend, lender.LeaseTTL, lender.ClockSkew = true, time.Second, 100*time.Millisecond
+	first := begin(t, "meta", runMeta(lender))
+	first.awaitReady(t)
+	lender.Address = first.address("listen") // where it comes back
+	members := []*running{first}
+	for range 2 {
+		c := metaConfig(dir)
+		c.Metastore.URL, c.LeaseTTL, c.ClockSkew = "lake://"+lender.Address, lender.LeaseTTL, lender.ClockSkew
+		m := begin(t, "meta", runMeta(c))
+		require.Equal(t, "lake", m.address("metastore"))
+		m.awaitReady(t)
+		members = append(members, m)
+	}
+	create := func(m *running, name string) error {
+		conn, err := process.DialMeta([]string{m.address("listen")}, config.Caller{}, false)
+		require.NoError(t, err)
+		defer conn.Close()
+		_, err = lakepb.NewCatalogClient(conn).CreateTable(t.Context(), &lakepb.CreateTableRequest{
+			Name:   &lakepb.TableName{Namespace: "a", Name: name},
+			Schema: flight.SerializeSchema(arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64}}, nil), memory.DefaultAllocator),
+		})
+		return err
+	}
+	all := func(name string) {
+		for i, m := range members {
+			require.Eventually(t, func() bool { return create(m, fmt.Sprint(name, i)) == nil }, 20*time.Second, 50*time.Millisecond)
+		}
+	}
+	all("first")
+	first.stop()
+	require.NoError(t, <-first.ended)
+	require.Error(t, create(members[1], "lost"), "the records are away")
+	members[0] = begin(t, "meta", runMeta(lender))
+	all("again")
+	for i := len(members) - 1; i >= 0; i-- {
+		members[i].stop()
+		require.NoError(t, <-members[i].ended)
+	}
 }

@@ -100,7 +100,7 @@ func RunMeta(ctx context.Context, c *config.Meta, tel Telemetry) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, objects.Close()) }()
-	records, err := OpenRecords(ctx, c.Metastore, config.Caller{}, false, tel.Log)
+	records, err := OpenRecords(ctx, c.Metastore, peer(c), c.Insecure(), tel.Log)
 	if err != nil {
 		return err
 	}
