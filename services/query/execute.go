@@ -107,6 +107,9 @@ func (s *Server) overPins(ctx context.Context, p access.Principal, claims *ticke
 	if req.Params != nil {
 		defer req.Params.Release()
 	}
+	if err = s.pruneTables(ctx, req, filtersOf(stmt), claims.Snapshots, handles); err != nil {
+		return err
+	}
 	switch stmt.Kind {
 	case gate.Describe:
 		return s.describe(ctx, req, emit)

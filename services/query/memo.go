@@ -72,7 +72,7 @@ func (s *Server) check(ctx context.Context, sql string) (gate.Parsed, error) {
 	}
 	parsed, err := s.gate.Check(ctx, sql)
 	if err == nil {
-		s.memo.checked.put(sql, parsed, 2*len(sql))
+		s.memo.checked.put(sql, parsed, 2*len(sql)+parsed.Filters.Bytes())
 	}
 	return parsed, err
 }

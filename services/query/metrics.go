@@ -17,6 +17,7 @@ type metrics struct {
 	inflight   prometheus.Gauge
 	rejections *prometheus.CounterVec
 	refreshes  *prometheus.CounterVec
+	pieces     *prometheus.CounterVec
 }
 
 func newMetrics(r prometheus.Registerer, s *Server) (*metrics, error) {
@@ -33,6 +34,9 @@ func newMetrics(r prometheus.Registerer, s *Server) (*metrics, error) {
 		refreshes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "lake_query_catalog_refresh_total", Help: "Refreshes of the table directory, by outcome.",
 		}, []string{"outcome"}),
+		pieces: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "lake_query_fragments_total", Help: "Fragments of tables with conditions on their rows, by whether they were read or skipped.",
+		}, []string{"outcome"}),
 	}
 	if r == nil {
 		return m, nil
@@ -48,7 +52,7 @@ func newMetrics(r prometheus.Registerer, s *Server) (*metrics, error) {
 	open := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "lake_query_open_dataset_bytes", Help: "Memory of open snapshots, by their own estimate.",
 	}, func() float64 { return float64(s.datasets.Bytes()) })
-	for _, c := range []prometheus.Collector{m.admission, m.inflight, m.rejections, m.refreshes, ready, open} {
+	for _, c := range []prometheus.Collector{m.admission, m.inflight, m.rejections, m.refreshes, m.pieces, ready, open} {
 		if err := r.Register(c); err != nil {
 			return nil, err
 		}
@@ -59,6 +63,12 @@ func newMetrics(r prometheus.Registerer, s *Server) (*metrics, error) {
 func (m *metrics) admitted(o admission.Outcome) { m.admission.WithLabelValues(string(o)).Inc() }
 
 func (m *metrics) refreshed(o directory.Outcome) { m.refreshes.WithLabelValues(string(o)).Inc() }
+
+// pruned counts the pieces of a table that a statement reads and leaves out.
+func (m *metrics) pruned(in, out int) {
+	m.pieces.WithLabelValues("read").Add(float64(in))
+	m.pieces.WithLabelValues("skipped").Add(float64(out))
+}
 
 // request counts a request in and returns the function that counts it out.
 func (m *metrics) request() func() {

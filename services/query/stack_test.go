@@ -49,12 +49,16 @@ func background(t testing.TB, run func(context.Context) error) {
 	t.Cleanup(func() { cancel(); require.NoError(t, <-done) })
 }
 
-func newStack(t testing.TB) *stack {
+func newStack(t testing.TB, tune ...func(*lanceengine.Options)) *stack {
 	quiet := slog.New(slog.DiscardHandler)
 	objects, err := local.Open(t.TempDir())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = objects.Close() })
-	eng, err := lanceengine.New(lanceengine.Options{Store: objects})
+	storage := lanceengine.Options{Store: objects}
+	for _, f := range tune {
+		f(&storage)
+	}
+	eng, err := lanceengine.New(storage)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = eng.Close() })
 	store := metamemory.New()
@@ -76,10 +80,14 @@ func newStack(t testing.TB) *stack {
 }
 
 // replica adds a query replica and returns its address.
-func (s *stack) replica(t testing.TB) string {
-	q, err := query.New(query.Options{
+func (s *stack) replica(t testing.TB, tune ...func(*query.Options)) string {
+	opts := query.Options{
 		Authority: s.meta, Storage: s.engine, SQL: sharedSQL, Gate: gate.New(sharedSQL, gate.DefaultLimits()), Log: slog.New(slog.DiscardHandler),
-	})
+	}
+	for _, f := range tune {
+		f(&opts)
+	}
+	q, err := query.New(opts)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, q.Close()) })
 	lis, err := net.Listen("tcp", "127.0.0.1:0")

@@ -1,0 +1,249 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package prune
+
+import (
+	"math"
+	"math/big"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/lakeplane/lake/lake/predicate"
+)
+
+// interval holds every value of a column that may equal a constant once SQL has
+// converted both: bounds as predicates have them, both included.
+type interval struct{ low, high any }
+
+func (i interval) exact() bool {
+	b, ok := i.low.(*big.Int)
+	if ok {
+		return b.Cmp(i.high.(*big.Int)) == 0
+	}
+	return i.low == i.high
+}
+
+// compare returns what must hold of a column that compares with the constant.
+func (i interval) compare(at int, o op) predicate.Predicate {
+	is := func(op predicate.Op, v any) predicate.Predicate {
+		return predicate.Compare{Column: at, Op: op, Value: v}
+	}
+	switch o {
+	case equal:
+		if i.exact() {
+			return is(predicate.Equal, i.low)
+		}
+		return predicate.And{is(predicate.GreaterOrEqual, i.low), is(predicate.LessOrEqual, i.high)}
+	case notEqual:
+		if i.exact() {
+			return is(predicate.NotEqual, i.low)
+		}
+		return nil
+	case less:
+		return is(map[bool]predicate.Op{true: predicate.Less, false: predicate.LessOrEqual}[i.exact()], i.high)
+	case atMost:
+		return is(predicate.LessOrEqual, i.high)
+	case greater:
+		return is(map[bool]predicate.Op{true: predicate.Greater, false: predicate.GreaterOrEqual}[i.exact()], i.low)
+	}
+	return is(predicate.GreaterOrEqual, i.low)
+}
+
+// hull is the smallest interval around all.
+func hull(all []interval) interval {
+	out := all[0]
+	for _, i := range all[1:] {
+		if predicate.Holds(predicate.Compare{Op: predicate.Less, Value: out.low}, func(int) any { return i.low }) {
+			out.low = i.low
+		}
+		if predicate.Holds(predicate.Compare{Op: predicate.Greater, Value: out.high}, func(int) any { return i.high }) {
+			out.high = i.high
+		}
+	}
+	return out
+}
+
+// interval returns the values of a column that may equal a constant. false:
+// not known, or none.
+func (b *binder) interval(c constant, at int) (interval, bool) {
+	dt := b.field(at).Type
+	switch c := b.value(c).(type) {
+	case number:
+		return c.within(dt)
+	case words:
+		return c.within(dt)
+	case moment:
+		return c.within(dt)
+	case boolean:
+		if dt.ID() != arrow.BOOL {
+			return interval{}, false
+		}
+		v := int64(0)
+		if c {
+			v = 1
+		}
+		return interval{v, v}, true
+	}
+	return interval{}, false
+}
+
+func isText(dt arrow.DataType) bool {
+	return dt.ID() == arrow.STRING || dt.ID() == arrow.LARGE_STRING
+}
+
+func isBytes(dt arrow.DataType) bool {
+	switch dt.ID() {
+	case arrow.BINARY, arrow.LARGE_BINARY, arrow.FIXED_SIZE_BINARY:
+		return true
+	}
+	return false
+}
+
+// columnDigits are how many digits SQL gives a column in a decimal.
+var columnDigits = map[arrow.Type]int{
+	arrow.INT8: 3, arrow.INT16: 5, arrow.INT32: 10, arrow.INT64: 19, arrow.UINT8: 3, arrow.UINT16: 5, arrow.UINT32: 10, arrow.UINT64: 20,
+}
+
+// maxDigits are those of SQL's widest decimal. Where two types need more
+// between them, SQL may round; nothing is made of it here.
+const maxDigits = 38
+
+func (n number) within(dt arrow.DataType) (interval, bool) {
+	switch dt.ID() {
+	case arrow.FLOAT16, arrow.FLOAT32:
+		return n.floats(32)
+	case arrow.FLOAT64:
+		return n.floats(64)
+	case arrow.DECIMAL128:
+		t := dt.(*arrow.Decimal128Type)
+		if t.Scale < 0 || n.float == 0 && max(n.whole, int(t.Precision-t.Scale))+max(n.fraction, int(t.Scale)) > maxDigits {
+			return interval{}, false
+		}
+		low, high := n.around(int(t.Scale))
+		return interval{low, high}, true
+	}
+	digits := columnDigits[dt.ID()]
+	if digits == 0 || n.float == 0 && n.fraction > 0 && max(n.whole, digits)+n.fraction > maxDigits {
+		return interval{}, false
+	}
+	low, high := n.around(0)
+	if dt.ID() == arrow.UINT64 {
+		if !low.IsUint64() || !high.IsUint64() {
+			return interval{}, false
+		}
+		return interval{low.Uint64(), high.Uint64()}, true
+	}
+	if !low.IsInt64() || !high.IsInt64() {
+		return interval{}, false
+	}
+	return interval{low.Int64(), high.Int64()}, true
+}
+
+// slack is how far two numbers of that many bits may lie apart, as a share of
+// either, and still be equal after a conversion: a few units in the last place.
+func slack(bits int) *big.Rat {
+	if bits == 32 {
+		return big.NewRat(1, 1<<21)
+	}
+	return big.NewRat(1, 1<<50)
+}
+
+// spread returns the bounds of what may be the number.
+func (n number) spread(bits int) (low, high *big.Rat) {
+	d := new(big.Rat).Abs(n.value)
+	d.Mul(d, slack(bits))
+	return new(big.Rat).Sub(n.value, d), new(big.Rat).Add(n.value, d)
+}
+
+// around returns the whole numbers, at a scale, around the number.
+func (n number) around(scale int) (low, high *big.Int) {
+	from, to := n.value, n.value
+	if n.float != 0 { // SQL converts the column
+		from, to = n.spread(n.float)
+	}
+	factor := new(big.Rat).SetInt(pow10(scale))
+	return floor(new(big.Rat).Mul(from, factor)), ceil(new(big.Rat).Mul(to, factor))
+}
+
+func floor(r *big.Rat) *big.Int { return new(big.Int).Div(r.Num(), r.Denom()) } // Euclidean, and the denominator is positive
+
+func ceil(r *big.Rat) *big.Int {
+	f := floor(new(big.Rat).Neg(r))
+	return f.Neg(f)
+}
+
+// floats returns the floating-point numbers around the number. It is converted
+// with as many bits as the column has, or with fewer.
+func (n number) floats(bits int) (interval, bool) {
+	if n.float == 32 {
+		bits = 32
+	}
+	from, to := n.spread(bits)
+	low, _ := from.Float64()
+	high, _ := to.Float64()
+	low, high = math.Nextafter(low, math.Inf(-1)), math.Nextafter(high, math.Inf(1))
+	if math.IsInf(low, 0) || math.IsInf(high, 0) || bits == 32 && max(-low, high) > math.MaxFloat32/2 {
+		return interval{}, false
+	}
+	if tiny := smallest(bits); n.value.Sign() != 0 && low < tiny && high > -tiny {
+		low, high = min(low, -tiny), max(high, tiny) // conversions may end at zero
+	}
+	return interval{low, high}, true
+}
+
+// smallest is above all numbers that may become zero, or lose digits, when they
+// are converted.
+func smallest(bits int) float64 {
+	if bits == 32 {
+		return 0x1p-120
+	}
+	return 0x1p-1000
+}
+
+// within reads a text as SQL does when it meets a column.
+func (w words) within(dt arrow.DataType) (interval, bool) {
+	typed := w.as != ""
+	switch {
+	case isText(dt):
+		return interval{w.text, w.text}, w.as == "" || w.as == "VARCHAR"
+	case isBytes(dt):
+		return interval{w.text, w.text}, (w.as == "" || w.as == "BLOB") && plainBytes(w.text)
+	case w.as == "VARCHAR" || w.as == "BLOB":
+		return interval{}, false
+	case !typed && columnDigits[dt.ID()] > 0:
+		if !plainInteger(w.text) {
+			return interval{}, false
+		}
+		return numberOf(w.text, 20, 0, 0).(number).within(dt)
+	}
+	m, ok := w.moment(dt)
+	if !ok {
+		return interval{}, false
+	}
+	return m, true
+}
+
+// plainBytes reports whether a text stands for its own bytes.
+func plainBytes(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 || s[i] == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
+func plainInteger(s string) bool {
+	if len(s) > 1 && s[0] == '-' {
+		s = s[1:]
+	}
+	if s == "" || len(s) > 20 || s[0] == '0' && len(s) > 1 {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,62 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package query
+
+import (
+	"context"
+
+	storage "github.com/lakeplane/lake/engine"
+	sqlengine "github.com/lakeplane/lake/services/query/engine"
+	"github.com/lakeplane/lake/services/query/gate"
+	"github.com/lakeplane/lake/services/query/prune"
+	"github.com/lakeplane/lake/services/query/ticket"
+
+	"github.com/lakeplane/lake/services/query/datasets"
+)
+
+// pruneTables puts, for tables of which the statement wants some rows only, the
+// part of the snapshot that may hold them in place of the snapshot. The SQL
+// engine still checks every row.
+func (s *Server) pruneTables(ctx context.Context, req sqlengine.Request, filters prune.Statement, pins []ticket.Pin, handles []*datasets.Handle) error {
+	if filters.Empty() {
+		return nil
+	}
+	wanted := filters.Predicates(func(ref prune.Ref) (prune.Table, bool) {
+		i, ok := storedAt(sqlengine.Name{Catalog: ref.Catalog, Namespace: ref.Schema, Table: ref.Table}, pins)
+		if !ok {
+			return prune.Table{}, false
+		}
+		return prune.Table{ID: i, Schema: handles[i].Schema()}, true
+	}, req.Params)
+	parts := make(map[int]storage.Part, len(wanted))
+	for i, where := range wanted {
+		part, err := storage.Prune(ctx, handles[i].Dataset, where)
+		if err != nil {
+			return err
+		}
+		parts[i] = part
+		s.metrics.pruned(part.Pieces())
+	}
+	for name := range req.Tables {
+		if i, ok := storedAt(name, pins); ok && parts[i] != nil {
+			req.Tables[name] = parts[i]
+		}
+	}
+	return nil
+}
+
+// storedAt finds the pin of a reference that is no view of the directory.
+func storedAt(name sqlengine.Name, pins []ticket.Pin) (int, bool) {
+	if virtualSchema(name) != nil {
+		return 0, false
+	}
+	return pinFor(name, pins)
+}
+
+// filtersOf are the conditions of the query that a statement is.
+func filtersOf(stmt gate.Parsed) prune.Statement {
+	if stmt.Kind != gate.Select {
+		return prune.Statement{} // it is described and explained over all rows
+	}
+	return stmt.Filters
+}
