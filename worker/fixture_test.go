@@ -119,7 +119,7 @@ func (d *deployment) options() worker.Options {
 			Lease: lease.Options{TTL: 4 * time.Second}, Settle: time.Nanosecond,
 		},
 		Sweep:      sweep.Options{StartEvery: time.Millisecond},
-		SweepEvery: time.Hour, StopGrace: 5 * time.Second, Log: silent,
+		SweepEvery: time.Hour, Ensure: true, StopGrace: 5 * time.Second, Log: silent,
 	}
 }
 

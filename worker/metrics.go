@@ -24,6 +24,8 @@ type metrics struct {
 	oldest  prometheus.Gauge
 	started prometheus.Counter
 	orphans prometheus.Gauge
+	backlog *prometheus.GaugeVec
+	waits   *prometheus.GaugeVec
 	removed prometheus.Counter
 	joined  prometheus.Counter
 	planned *prometheus.CounterVec
@@ -48,6 +50,12 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 		orphans: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "lake_procedure_orphans", Help: "Open workflows without an intent, at the last sweep by this worker.",
 		}),
+		backlog: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "lake_procedure_backlog", Help: "Intents by kind and by what they wait for: due, waiting (the undrop window), paused, await_approval or stopped; at the last sweep by this worker.",
+		}, []string{"kind", "what"}),
+		waits: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "lake_procedure_backlog_oldest_seconds", Help: "Time since the oldest due intent of a kind might have been carried out, at the last sweep by this worker.",
+		}, []string{"kind"}),
 		removed: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "lake_operation_gc_removed_total", Help: "Records of append operations that were forgotten.",
 		}),
@@ -58,7 +66,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 			Name: "lake_procedure_planned_total", Help: "What planners did, by planner: looked at things, recorded intents, or failed.",
 		}, []string{"activity", "what"}),
 	}
-	for _, c := range []prometheus.Collector{m.seconds, m.intents, m.oldest, m.started, m.orphans, m.removed, m.joined, m.planned} {
+	for _, c := range []prometheus.Collector{m.seconds, m.intents, m.oldest, m.started, m.orphans, m.backlog, m.waits, m.removed, m.joined, m.planned} {
 		if err := r.Register(c); err != nil {
 			return nil, err
 		}
@@ -111,6 +119,13 @@ func (m *metrics) swept(r workflows.SweepResult) {
 	m.oldest.Set(float64(r.OldestSeconds))
 	m.orphans.Set(float64(r.Orphans))
 	m.started.Add(float64(r.Started))
+	for kind, b := range r.Backlog {
+		for what, n := range map[string]int64{"due": b.Due, "waiting": b.Waiting, "paused": b.Paused, "await_approval": b.AwaitApproval} {
+			m.backlog.WithLabelValues(string(kind), what).Set(float64(n))
+		}
+		m.waits.WithLabelValues(string(kind)).Set(float64(b.OldestSeconds))
+	}
+	m.backlog.WithLabelValues(string(workflows.DropTableKind), "stopped").Set(float64(r.Stopped))
 }
 
 // outcome is the label of a result.

@@ -68,6 +68,7 @@ func beWorker(dir, address string) error {
 		return err
 	}
 	w, err := worker.New(worker.Options{
+		Ensure:   true,
 		Temporal: c, Namespace: "lake", Store: store, Objects: &slowObjects{Store: objects, delay: time.Millisecond},
 		Engines: map[string]drop.Engine{droptest.EngineName: droptest.Engine, enginelance.Name: tables},
 		Maintain: maintain.Options{

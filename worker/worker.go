@@ -60,6 +60,14 @@ type Options struct {
 	// MaintainEvery is how often tables are looked over for maintenance. 0
 	// means ten minutes.
 	MaintainEvery time.Duration
+	// Ensure lets Start update schedules that differ. Without, it creates those
+	// that are missing, so that workers of two releases do not undo each other's;
+	// [Ensure] is then for an operator.
+	Ensure bool
+	// BuildID is the version of this worker in the worker deployment
+	// [DeploymentName]. Empty is a worker without a version. One with a version
+	// gets no work until [Ensure] has made its build the current one.
+	BuildID string
 	// StopGrace is how long Run waits for activities when it is told to stop.
 	// They return at their next page. 0 means 30 s.
 	StopGrace time.Duration
@@ -148,6 +156,15 @@ func sdkOptions(o Options) (sdk.Options, error) {
 			o.Log.Error("worker stopped by a fatal error", "error", err)
 		},
 	}
+	if o.BuildID != "" {
+		out.DeploymentOptions = sdk.DeploymentOptions{
+			UseVersioning: true,
+			Version:       sdk.WorkerDeploymentVersion{DeploymentName: DeploymentName, BuildID: o.BuildID},
+			// A procedure goes on with the newest release: its code replays every
+			// history of the releases before (see the replay corpus).
+			DefaultVersioningBehavior: workflow.VersioningBehaviorAutoUpgrade,
+		}
+	}
 	if o.Metrics != nil {
 		m, err := newMetrics(o.Metrics)
 		if err != nil {
@@ -171,15 +188,10 @@ func RegisterWorkflows(r sdk.WorkflowRegistry) {
 	}
 }
 
-// Start begins to poll, after it brought the search attributes and schedules up
-// to date. It fails when Temporal cannot be reached; Run waits instead.
+// Start begins to poll, after it created the search attributes and schedules that
+// are missing, or brought all of them up to date (Options.Ensure). It fails when Temporal cannot be reached; Run waits instead.
 func (w *Worker) Start(ctx context.Context) error {
-	if err := EnsureAttributes(ctx, w.opts.Temporal, w.opts.Namespace); err != nil {
-		// Who may not list or add them may find them there all the same.
-		w.opts.Log.Warn("search attributes not verified", "error", err)
-	}
-	err := EnsureSchedules(ctx, w.opts.Temporal, Periods{Sweep: w.opts.SweepEvery, OperationGC: w.opts.OperationGCEvery, Maintain: w.opts.MaintainEvery})
-	if err != nil {
+	if err := w.ensure(ctx); err != nil {
 		return err
 	}
 	if err := w.sdk.Start(); err != nil {
@@ -187,6 +199,30 @@ func (w *Worker) Start(ctx context.Context) error {
 	}
 	w.polling.Store(true)
 	return nil
+}
+
+// ensure brings the Temporal namespace up to date, or creates what is missing.
+func (w *Worker) ensure(ctx context.Context) error {
+	mode := Missing
+	if w.opts.Ensure {
+		mode = Bring
+	}
+	d := Deployment{
+		Namespace: w.opts.Namespace,
+		Periods:   Periods{Sweep: w.opts.SweepEvery, OperationGC: w.opts.OperationGCEvery, Maintain: w.opts.MaintainEvery},
+	}
+	changes, err := Ensure(ctx, w.opts.Temporal, d, mode)
+	if lake.Is(err, lake.Precondition) {
+		// Who may not add search attributes may find them there all the same.
+		w.opts.Log.Warn("the Temporal namespace was not brought up to date", "error", err)
+		return nil
+	}
+	for _, c := range changes {
+		if c.Action == "differs" {
+			w.opts.Log.Warn("a schedule is not as this worker is configured: `lake worker ensure` updates it", "schedule", c.Name, "difference", c.Detail)
+		}
+	}
+	return err
 }
 
 // Ready reports whether the worker polls: it has reached Temporal once and was

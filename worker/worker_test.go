@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/lakeplane/lake/catalog"
@@ -237,15 +238,66 @@ func TestTwoWorkersShareTheWork(t *testing.T) {
 func TestSchedulesAreCreatedOnceAndKeptUpToDate(t *testing.T) {
 	s := startTemporal(t, "")
 	c := dial(t, s)
-	require.NoError(t, worker.EnsureSchedules(t.Context(), c, periods(time.Hour)))
+	d := worker.Deployment{Namespace: s.Namespace(), Periods: periods(time.Hour)}
+	require.Equal(t, map[string]int{"schedule created": 3, "search attribute unchanged": 4}, ensured(t, c, d, worker.Look))
+	require.Equal(t, map[string]int{"schedule created": 3, "search attribute unchanged": 4}, ensured(t, c, d, worker.Missing), "a look changed nothing")
+	require.Equal(t, map[string]int{"schedule unchanged": 3, "search attribute unchanged": 4}, ensured(t, c, d, worker.Bring))
+	d.Periods = periods(2 * time.Hour)
+	require.Equal(t, map[string]int{"schedule differs": 3, "search attribute unchanged": 4}, ensured(t, c, d, worker.Missing))
+	require.Equal(t, map[string]int{"schedule updated": 3, "search attribute unchanged": 4}, ensured(t, c, d, worker.Look))
 	handle := c.ScheduleClient().GetHandle(t.Context(), workflows.SweepSchedule)
-	require.NoError(t, worker.EnsureSchedules(t.Context(), c, periods(2*time.Hour)))
-	d, err := handle.Describe(t.Context())
+	require.NoError(t, handle.Pause(t.Context(), client.SchedulePauseOptions{Note: "by an operator"}))
+	require.Equal(t, map[string]int{"schedule updated": 3, "search attribute unchanged": 4}, ensured(t, c, d, worker.Bring))
+	is, err := handle.Describe(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, 2*time.Hour, d.Schedule.Spec.Intervals[0].Every)
-	require.Equal(t, enums.SCHEDULE_OVERLAP_POLICY_SKIP, d.Schedule.Policy.Overlap)
-	require.Equal(t, 10*time.Minute, d.Schedule.Policy.CatchupWindow)
-	require.Equal(t, 12*time.Minute, d.Schedule.Spec.Jitter)
+	require.Equal(t, 2*time.Hour, is.Schedule.Spec.Intervals[0].Every)
+	require.Equal(t, enums.SCHEDULE_OVERLAP_POLICY_SKIP, is.Schedule.Policy.Overlap)
+	require.Equal(t, 10*time.Minute, is.Schedule.Policy.CatchupWindow)
+	require.Equal(t, 12*time.Minute, is.Schedule.Spec.Jitter)
+	require.True(t, is.Schedule.State.Paused, "an operator's pause stays")
+	require.Equal(t, map[string]int{"schedule unchanged": 3, "search attribute unchanged": 4}, ensured(t, c, d, worker.Bring))
+}
+
+// ensured counts what was done to what.
+func ensured(t *testing.T, c client.Client, d worker.Deployment, mode worker.Mode) map[string]int {
+	t.Helper()
+	changes, err := worker.Ensure(t.Context(), c, d, mode)
+	require.NoError(t, err)
+	done := map[string]int{}
+	for _, change := range changes {
+		done[change.What+" "+change.Action]++
+	}
+	return done
+}
+
+// TestAVersionedWorkerWorksOnceItsBuildIsCurrent: until then it gets nothing,
+// and the next release takes a running procedure over.
+func TestAVersionedWorkerWorksOnceItsBuildIsCurrent(t *testing.T) {
+	d := deploy(t, memoryStore(t), startTemporal(t, ""))
+	d.objects.delay = 2 * time.Millisecond
+	first := d.options()
+	first.BuildID = "r1"
+	stop := d.work(t, first)
+	step := d.dropped(t, "t", 500)
+	d.start(t, step)
+	time.Sleep(time.Second)
+	require.Zero(t, d.objects.deletes.Load(), "a build that is not current got work")
+	target := worker.Deployment{Namespace: d.temporal.Namespace(), Periods: periods(time.Hour), BuildID: "r1"}
+	require.Equal(t, 1, ensured(t, d.client, target, worker.Bring)["worker version updated"])
+	require.Equal(t, 1, ensured(t, d.client, target, worker.Bring)["worker version unchanged"])
+	d.middle(t, 100)
+
+	second := d.options()
+	second.Temporal, second.BuildID = dial(t, d.temporal), "r2"
+	d.work(t, second)
+	target.BuildID = "r2"
+	require.Eventually(t, func() bool { // once the server has seen it poll
+		_, err := worker.Ensure(t.Context(), d.client, target, worker.Bring)
+		return err == nil
+	}, 20*time.Second, 100*time.Millisecond)
+	stop()
+	d.wait(t, time.Minute, step)
+	d.RequireGone(t, step)
 }
 
 func TestMissingSearchAttributesAreAdded(t *testing.T) {
@@ -255,8 +307,8 @@ func TestMissingSearchAttributesAreAdded(t *testing.T) {
 		Namespace: s.Namespace(), SearchAttributes: []string{"LakePhase", "LakeTable"},
 	})
 	require.NoError(t, err)
-	require.NoError(t, worker.EnsureAttributes(t.Context(), c, s.Namespace()))
-	require.NoError(t, worker.EnsureAttributes(t.Context(), c, s.Namespace()))
+	d := worker.Deployment{Namespace: s.Namespace(), Periods: periods(time.Hour)}
+	require.Equal(t, 2, ensured(t, c, d, worker.Missing)["search attribute created"])
 	require.Eventually(t, func() bool { // the server answers from a cache
 		have, err := c.OperatorService().ListSearchAttributes(t.Context(), &operatorservice.ListSearchAttributesRequest{Namespace: s.Namespace()})
 		return err == nil && have.CustomAttributes["LakePhase"] == enums.INDEXED_VALUE_TYPE_KEYWORD && have.CustomAttributes["LakeTable"] == enums.INDEXED_VALUE_TYPE_KEYWORD

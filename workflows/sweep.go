@@ -36,9 +36,26 @@ type SweepResult struct {
 	OldestSeconds int64 `json:"oldest_seconds"`
 	// LastError is the last failure to start, if any.
 	LastError string `json:"last_error,omitempty"`
+	// Backlog counts the intents of one page set by their kinds.
+	Backlog map[Kind]Backlog `json:"backlog,omitempty"`
 }
 
-// Add accumulates the counts of a later page set.
+// Backlog counts the intents of one kind.
+type Backlog struct {
+	// Due may be carried out now; OldestSeconds is how long the oldest might
+	// have been.
+	Due           int64 `json:"due"`
+	OldestSeconds int64 `json:"oldest_seconds"`
+	// Waiting are drops whose undrop window is open.
+	Waiting int64 `json:"waiting,omitempty"`
+	// Paused are held by an operator, AwaitApproval wait for one. Of a drop its
+	// record tells, which a sweep does not read.
+	Paused        int64 `json:"paused,omitempty"`
+	AwaitApproval int64 `json:"await_approval,omitempty"`
+}
+
+// Add accumulates the counts of a later page set, but for the backlogs, which are
+// for whoever sees the page set.
 func (r *SweepResult) Add(page SweepResult) {
 	r.Cursor = page.Cursor
 	r.Intents += page.Intents

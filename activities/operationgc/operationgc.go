@@ -216,8 +216,39 @@ func (p *pass) finish(r *catalog.Procedure) {
 }
 
 // Count goes over a set of pages and counts what [Activities.Forget] would
-// remove. It changes nothing and needs no lease.
+// remove. It changes nothing but its own record, if it was started by one: a dry
+// run begins where its argument says, so a repetition counts a page set anew.
 func (a *Activities) Count(ctx context.Context, step workflows.OperationGCStep) (workflows.OperationGCProgress, error) {
+	ref := workflows.OperationGCDryRunRef()
+	_, err := a.catalog.Procedure(ctx, string(ref.Kind), ref.ID)
+	if lake.Is(err, lake.NotFound) { // started by hand
+		out, err := a.count(ctx, step)
+		return out, failure.Of(ctx, a.opts.Log, err)
+	}
+	if err != nil {
+		return workflows.OperationGCProgress{}, failure.Of(ctx, a.opts.Log, err)
+	}
+	var out workflows.OperationGCProgress
+	err = a.runner.Run(ctx, string(ref.Kind), ref.ID, func(ctx context.Context, l *lease.Lease) error {
+		var err error
+		if out, err = a.count(ctx, step); err != nil {
+			return err
+		}
+		return l.Release(ctx, func(p *catalog.Procedure) {
+			p.Phase, p.Cursor, p.Counters = string(workflows.PhaseForgetting), out.Cursor, maps.Clone(out.Counters)
+			if out.Over {
+				p.State, p.Phase, p.LastError = catalog.ProcedureCompleted, string(workflows.PhaseDone), ""
+			}
+		})
+	})
+	var ended *lease.EndedError
+	if errors.As(err, &ended) {
+		return workflows.OperationGCProgress{Over: true, Counters: ended.Record.Counters}, nil
+	}
+	return out, err
+}
+
+func (a *Activities) count(ctx context.Context, step workflows.OperationGCStep) (workflows.OperationGCProgress, error) {
 	out := workflows.OperationGCProgress{Cursor: step.Cursor, Counters: maps.Clone(step.Counters)}
 	if out.Counters == nil {
 		out.Counters = workflows.Counters{}
@@ -225,7 +256,7 @@ func (a *Activities) Count(ctx context.Context, step workflows.OperationGCStep) 
 	for meter := a.opts.Budget.Start(ctx); ; {
 		page, next, err := a.catalog.Operations(ctx, out.Cursor, readPage)
 		if err != nil {
-			return out, failure.Of(ctx, a.opts.Log, err)
+			return out, err
 		}
 		for _, r := range page {
 			out.Counters[workflows.CountOperationsSeen]++

@@ -156,6 +156,28 @@ func TestADryRunCounts(t *testing.T) {
 	require.Equal(t, 1230, f.left(t))
 }
 
+func TestADryRunThatWasAskedForIsRecorded(t *testing.T) {
+	f := setup(t, inMemory(t), operationgc.Options{Budget: lease.Budget{Items: 500, Time: time.Minute}})
+	f.Operations(t, 1200, ago(tooOld))
+	dry := workflows.OperationGCDryRunRef()
+	_, _, err := f.Catalog.StartProcedure(t.Context(), catalog.Procedure{Kind: catalog.OperationGCKind, ID: dry.ID}, "ann", "", "")
+	require.NoError(t, err)
+	var step workflows.OperationGCStep
+	for over := false; !over; {
+		out, err := f.run(workflows.OperationGCCount, step)
+		require.NoError(t, err)
+		over, step = out.Over, workflows.OperationGCStep{Cursor: out.Cursor, Counters: out.Counters}
+	}
+	p := f.Procedure(t, dry)
+	require.Equal(t, catalog.ProcedureCompleted, p.State)
+	require.EqualValues(t, 1200, p.Counters[workflows.CountOperationsRemoved])
+	require.Equal(t, 1200, f.left(t), "a dry run removed something")
+	again, err := f.run(workflows.OperationGCCount, workflows.OperationGCStep{})
+	require.NoError(t, err)
+	require.True(t, again.Over)
+	require.EqualValues(t, 1200, again.Counters[workflows.CountOperationsRemoved])
+}
+
 func TestAFailedStartIsLeftToTheSweep(t *testing.T) {
 	f := setup(t, inMemory(t), operationgc.Options{})
 	f.starts.err = lake.Errorf(lake.Unavailable, "away")

@@ -83,14 +83,30 @@ func New(intents Intents, w Workflows, opts Options) *Activities {
 // starting a workflow that is open does nothing, so running it twice, or beside
 // another sweep, is safe.
 func (a *Activities) Sweep(ctx context.Context, step workflows.SweepStep) (workflows.SweepResult, error) {
-	s := &sweep{Activities: a, seen: map[string]bool{}}
+	s := &sweep{Activities: a, seen: map[string]bool{}, beat: func(at any) { activity.RecordHeartbeat(ctx, at) }}
 	err := s.run(ctx, step.Cursor)
 	return s.result, failure.Of(ctx, a.opts.Log, err)
 }
 
+// All goes over all intents outside of a workflow, such as after the workflow
+// engine's database was lost. begin is called for each intent without an open
+// workflow, before it is started; false leaves it alone.
+func (a *Activities) All(ctx context.Context, begin func(workflows.Ref) bool) (workflows.SweepResult, error) {
+	var total workflows.SweepResult
+	for {
+		s := &sweep{Activities: a, seen: map[string]bool{}, beat: func(any) {}, begin: begin}
+		err := s.run(ctx, total.Cursor)
+		if total.Add(s.result); err != nil || total.Cursor == "" {
+			return total, err
+		}
+	}
+}
+
 type sweep struct {
 	*Activities
-	open   map[string]bool // of one kind, by workflow id, as of the kind's beginning
+	beat   func(at any)             // tells whoever waits that the sweep goes on
+	begin  func(workflows.Ref) bool // nil starts everything
+	open   map[string]bool          // of one kind, by workflow id, as of the kind's beginning
 	seen   map[string]bool
 	result workflows.SweepResult
 }
@@ -99,6 +115,8 @@ type sweep struct {
 type intent struct {
 	ref workflows.Ref
 	due time.Time // since when it may happen
+	// record is the procedure's, where it is the intent.
+	record *catalog.Procedure
 }
 
 // run goes on where the cursor says: in one kind, and then in those after it.
@@ -114,6 +132,10 @@ func (s *sweep) run(ctx context.Context, cursor string) error {
 			return err
 		}
 		s.open, s.seen = open, map[string]bool{}
+		if s.result.Backlog == nil {
+			s.result.Backlog = map[workflows.Kind]workflows.Backlog{}
+		}
+		s.result.Backlog[kind] = workflows.Backlog{} // an empty one is told, too
 		whole := cursor == ""
 		for ; pages < s.opts.Pages; pages++ {
 			if cursor, err = s.page(ctx, kind, cursor); err != nil {
@@ -160,7 +182,7 @@ func (s *sweep) page(ctx context.Context, kind workflows.Kind, cursor string) (n
 			return "", err
 		}
 	}
-	activity.RecordHeartbeat(ctx, next)
+	s.beat(next)
 	return next, nil
 }
 
@@ -170,14 +192,14 @@ func (s *sweep) read(ctx context.Context, kind workflows.Kind, cursor string) (i
 	if kind == workflows.DropTableKind {
 		page, next, err := s.intents.Tombstones(ctx, cursor, s.opts.Page)
 		for _, t := range page {
-			intents = append(intents, intent{workflows.Ref{Kind: kind, ID: t.ProcedureID()}, t.PurgeAfter})
+			intents = append(intents, intent{ref: workflows.Ref{Kind: kind, ID: t.ProcedureID()}, due: t.PurgeAfter})
 		}
 		return intents, next, err
 	}
 	page, next, err := s.intents.Procedures(ctx, string(kind), cursor, s.opts.Page)
 	for _, p := range page {
 		if !p.State.Terminal() {
-			intents = append(intents, intent{workflows.Ref{Kind: kind, ID: p.ID}, p.CreatedAt})
+			intents = append(intents, intent{ref: workflows.Ref{Kind: kind, ID: p.ID}, due: p.CreatedAt, record: &p})
 		}
 	}
 	return intents, next, err
@@ -188,22 +210,29 @@ func (s *sweep) visit(ctx context.Context, i intent) error {
 	ref := i.ref
 	s.result.Intents++
 	s.seen[ref.String()] = true
+	open := s.open[ref.String()]
+	if !open {
+		if stopped, err := s.stopped(ctx, ref); err != nil || stopped {
+			return err
+		}
+	}
 	if age := s.opts.Now().Sub(i.due); age > 0 {
 		s.result.OldestSeconds = max(s.result.OldestSeconds, int64(age.Seconds()))
 	}
-	if s.open[ref.String()] {
+	s.backlog(i)
+	if open {
 		s.result.Live++
 		return nil
 	}
-	if stopped, err := s.stopped(ctx, ref); err != nil || stopped {
-		return err
+	if s.begin != nil && !s.begin(ref) {
+		return nil
 	}
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(s.opts.StartEvery):
 	}
-	activity.RecordHeartbeat(ctx, s.result.Started)
+	s.beat(s.result.Started)
 	if err := s.workflows.Start(ctx, string(ref.Kind), ref.ID); err != nil {
 		// One bad intent must not keep the others waiting.
 		s.opts.Log.WarnContext(ctx, "procedure not started", "procedure", ref.String(), "error", err)
@@ -213,6 +242,24 @@ func (s *sweep) visit(ctx context.Context, i intent) error {
 	}
 	s.result.Started++
 	return nil
+}
+
+// backlog counts an intent in with its kind.
+func (s *sweep) backlog(i intent) {
+	b := s.result.Backlog[i.ref.Kind]
+	age := s.opts.Now().Sub(i.due)
+	switch {
+	case i.record != nil && i.record.Paused:
+		b.Paused++
+	case i.record != nil && workflows.Phase(i.record.Phase) == workflows.PhaseApproval && i.record.Approval == nil:
+		b.AwaitApproval++
+	case age <= 0:
+		b.Waiting++
+	default:
+		b.Due++
+		b.OldestSeconds = max(b.OldestSeconds, int64(age.Seconds()))
+	}
+	s.result.Backlog[i.ref.Kind] = b
 }
 
 // stopped reports whether an operator cancelled a drop: its tombstone stays, and

@@ -20,7 +20,7 @@ func (a *app) procedureCommand() *cobra.Command {
 		a.orderCommand("resume", "Let a procedure that is held go on", "", sdk.Resume),
 		a.orderCommand("retry", "Try again now, or begin a cancelled or failed procedure again where it was", "", sdk.Retry),
 		a.orderCommand("cancel", "End a procedure before it is done, and say what that leaves behind", cancelHelp, sdk.Cancel),
-		a.procedureApproveCommand(), a.procedureRateCommand())
+		a.procedureApproveCommand(), a.procedureRateCommand(), a.procedureRebuildCommand())
 }
 
 // procedureID reads "kind/id". An id of three parts is a drop's: the form in

@@ -37,10 +37,12 @@ func (a *app) queryCommand() *cobra.Command {
 
 func (a *app) workerCommand() *cobra.Command {
 	c := config.NewWorker()
-	return a.serverCommand(c, &c.Common, "Run a worker: the durable procedures, such as the end of a drop",
+	cmd := a.serverCommand(c, &c.Common, "Run a worker: the durable procedures, such as the end of a drop",
 		"Any number of workers may poll the Temporal server; leases in the metastore keep two of them\n"+
 			"from doing one thing.",
 		func(ctx context.Context, tel process.Telemetry) error { return process.RunWorker(ctx, c, tel) })
+	cmd.AddCommand(a.workerEnsureCommand())
+	return cmd
 }
 
 // serverCommand runs a process until it is told to stop.

@@ -5,14 +5,17 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lakeplane/lake/internal/devtemporal"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/sdk"
 )
@@ -125,4 +128,72 @@ func parsed(t *testing.T, id string) sdk.ProcedureID {
 	p, err := sdk.ParseProcedureID(id)
 	require.NoError(t, err)
 	return p
+}
+
+// TestTemporalIsLost deletes Temporal's database under a running deployment and
+// brings everything back by the command line.
+func TestTemporalIsLost(t *testing.T) {
+	c := newCluster(t)
+	db := c.file("temporal.db")
+	binary := os.Getenv(devtemporal.EnvBinary)
+	first, err := devtemporal.Start(t.Context(), devtemporal.Options{Binary: binary, DBFile: db, Headless: true})
+	require.NoError(t, err)
+	c.temporal = first
+	meta := c.start(t, "meta", append(c.temporalArgs(), "--metastore", "pebble://"+c.file("metastore"), "--listen", "127.0.0.1:0")...)
+	q := c.start(t, "query", "--meta", meta.address, "--listen", "127.0.0.1:0").awaitReady(t)
+	store := []string{"--metastore", "lake://" + meta.address}
+	w := c.start(t, "worker", append(append(c.temporalArgs(), store...), "--drop-settle", "1s", "--procedure-sweep-every", "1h")...).awaitReady(t)
+	d := &dev{dir: c.dir, state: devState{Query: q.address}}
+
+	ensure := append([]string{"worker", "ensure", "--format", "csv"}, c.temporalArgs()...)
+	differs := runLake(t, append(ensure, "--dry-run")...)
+	require.Zero(t, differs.code, differs.stderr)
+	require.Contains(t, differs.stdout, "schedule,procedure-sweep,would be updated,every 1h0m0s → 1m0s")
+	ensure = append(ensure, "--procedure-sweep-every", "1h")
+	same := runLake(t, ensure...)
+	require.Zero(t, same.code, same.stderr)
+	require.Equal(t, 7, strings.Count(same.stdout, "unchanged"), same.stdout)
+
+	id := d.dropLarge(t, lake.TableName{Namespace: "lost", Name: "t"}, 10, "--undrop-window", "5s")
+	d.awaitShown(t, id, func(s shown) bool { return s.Phase == "waiting" })
+	require.NoError(t, w.cmd.Process.Kill())
+	require.NoError(t, first.Stop(5*time.Second))
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		_ = os.Remove(db + suffix) // the last two may be gone
+	}
+	second, err := devtemporal.Start(t.Context(), devtemporal.Options{Binary: binary, DBFile: db, Headless: true, Port: portOf(t, first.Address())})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = second.Stop(10 * time.Second) })
+
+	rebuild := append(append([]string{"procedure", "rebuild", "--procedure-sweep-every", "1h", "--format", "csv"}, c.temporalArgs()...), store...)
+	look := runLake(t, append(rebuild, "--dry-run")...)
+	require.Zero(t, look.code, look.stderr)
+	require.Contains(t, look.stdout, id+",would be started")
+	done := runLake(t, rebuild...)
+	require.Zero(t, done.code, done.stderr)
+	require.Contains(t, done.stdout, id+",started")
+	require.Contains(t, done.stderr, "1 unfinished procedures: 0 had a workflow, 1 started")
+	again := runLake(t, rebuild...)
+	require.Contains(t, again.stderr, "1 had a workflow, 0 started")
+
+	c.start(t, "worker", w.args[:len(w.args)-len(c.every)]...)
+	require.Equal(t, sdk.Completed, awaitProcedure(t, d.client(t), parsed(t, id)).State)
+	require.Empty(t, d.objects(t, "/lost/t/"))
+
+	// A dry run of the operation GC by hand, followed to its end.
+	dry := d.lake(t, "procedure", "start", "operation-gc", "--dry-run", "--wait", "--reason", "how many are there", "-o", "json")
+	require.Zero(t, dry.code, dry.stderr)
+	var s shown
+	require.NoError(t, json.Unmarshal([]byte(dry.stdout), &s))
+	require.Equal(t, "operation-gc/dry-run", s.Procedure)
+	require.Equal(t, "completed", s.State)
+}
+
+func portOf(t *testing.T, address string) int {
+	t.Helper()
+	_, port, err := net.SplitHostPort(address)
+	require.NoError(t, err)
+	n, err := strconv.Atoi(port)
+	require.NoError(t, err)
+	return n
 }

@@ -29,6 +29,11 @@ type Worker struct {
 	OperationGCEvery, MaintainEvery time.Duration
 	// Retention says which versions of tables stay.
 	Retention retention.Policy
+	// BuildID is the version of this worker in Temporal; empty is none.
+	BuildID string
+	// TemporalOnly and NoObjects are set by commands that use less than a worker
+	// does: what they leave alone need not be configured.
+	TemporalOnly, NoObjects bool
 	// Settle is how old a drop is before a location that looks empty is
 	// believed to be.
 	Settle time.Duration
@@ -48,6 +53,7 @@ func NewWorker() *Worker {
 	s.add("operation_gc_every", "LAKE_OPERATION_GC_SECS", durationValue{p: &c.OperationGCEvery, min: time.Second, max: 24 * time.Hour}, "how often append operations that are too old to be repeated are forgotten")
 	s.add("table_maintenance_every", "LAKE_TABLE_MAINTENANCE_SECS", durationValue{p: &c.MaintainEvery, min: time.Second, max: 24 * time.Hour}, "how often tables are looked over for compaction")
 	addRetention(s, &c.Retention)
+	s.add("worker_build_id", "LAKE_WORKER_BUILD_ID", stringValue{&c.BuildID}, "version of this worker in Temporal's worker deployment \"lake\"; a worker with one gets no work until `lake worker ensure` with the same one made it the current version; empty for none")
 	s.add("drop_settle", "LAKE_DROP_SETTLE_SECS", durationValue{p: &c.Settle, min: time.Nanosecond, max: time.Hour}, "how old a drop must be before an empty location is believed to be: longer than an append may still be writing")
 	return c
 }
@@ -65,10 +71,15 @@ func (c *Worker) Set() *Set { return c.set }
 
 func (c *Worker) check(m *Mistakes) {
 	s := c.set
-	c.Common.check(s, m)
+	c.Temporal.check(s, m, true)
+	if c.TemporalOnly {
+		return
+	}
+	if !c.NoObjects {
+		c.Common.check(s, m)
+	}
 	c.Metastore.check(s, m, Postgres, Remote)
 	c.Caller.check(s, m, "metadata")
-	c.Temporal.check(s, m, true)
 	if c.Metastore.Kind() == Remote {
 		c.Metastore.checkLender(s, m, "metadata_auth_token_file", c.Caller.Token, "worker")
 	}

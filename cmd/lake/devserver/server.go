@@ -102,7 +102,7 @@ func (s *Server) run(p ports) error {
 	if s.temporal == nil {
 		return nil
 	}
-	w, err := process.NewWorker(s.opts.worker(s.temporal), s.storage.records, s.storage.objects, s.temporal.Temporal, s.telemetry)
+	w, err := process.NewWorker(s.opts.worker(s.temporal), s.storage.records, s.storage.objects, s.temporal.Temporal, true, s.telemetry)
 	if err != nil {
 		return err
 	}

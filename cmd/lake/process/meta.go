@@ -35,7 +35,7 @@ func NewMeta(c *config.Meta, records *Records, objects *Objects, temporal *Tempo
 		opts.UndropWindow = -1 // none, where 0 would be the default
 	}
 	if temporal != nil {
-		opts.Starter = temporal.starter()
+		opts.Starter = temporal.Procedures()
 	}
 	if !alone {
 		opts.Peers = m.dialPeer

@@ -180,7 +180,7 @@ func RunWorker(ctx context.Context, c *config.Worker, tel Telemetry) (err error)
 		return err
 	}
 	defer temporal.Close()
-	w, err := NewWorker(c, records, objects, temporal, tel)
+	w, err := NewWorker(c, records, objects, temporal, false, tel)
 	if err != nil {
 		return err
 	}

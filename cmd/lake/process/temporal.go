@@ -46,8 +46,8 @@ func DialTemporal(c config.Temporal, log *slog.Logger) (*Temporal, error) {
 	return &Temporal{Client: connected, config: c}, nil
 }
 
-// starter starts procedures.
-func (t *Temporal) starter() *workflows.Client {
+// Procedures starts and controls procedures.
+func (t *Temporal) Procedures() *workflows.Client {
 	return workflows.NewClient(t.Client, t.config.Namespace, t.config.UI)
 }
 
