@@ -41,6 +41,8 @@ type ElectionOptions struct {
 	// its lease is taken over at once; nobody can take over from this process,
 	// so a late renewal does not stop its writes.
 	Exclusive bool
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
 	// Logger receives changes of leadership and failures. nil means
 	// slog.Default.
 	Logger *slog.Logger
@@ -81,6 +83,9 @@ func (o ElectionOptions) withDefaults() ElectionOptions {
 	set(&o.MaxClockSkew, 5*time.Second)
 	if o.Holder == "" {
 		o.Holder = lake.NewID().String()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -171,7 +176,7 @@ func (e *Election) Fence() (Fence, error) {
 	switch {
 	case e.state.fence.raw == nil:
 		return Fence{}, lake.Errorf(lake.Unavailable, "not the leader; %s", e.state.lease.describe())
-	case !e.opts.Exclusive && !time.Now().Before(e.state.until):
+	case !e.opts.Exclusive && !e.opts.Now().Before(e.state.until):
 		return Fence{}, lake.Errorf(lake.Unavailable, "the leader could not renew its lease in time")
 	}
 	return e.state.fence, nil
@@ -193,7 +198,7 @@ func (e *Election) Leader() (leader Leader, ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	l := e.state.lease
-	ok = l.Holder != "" && !l.Resigned && time.Now().Before(l.Deadline.Add(e.opts.MaxClockSkew))
+	ok = l.Holder != "" && !l.Resigned && e.opts.Now().Before(l.Deadline.Add(e.opts.MaxClockSkew))
 	return Leader{Holder: l.Holder, Address: l.Address, Epoch: l.Epoch, Deadline: l.Deadline}, ok
 }
 
@@ -258,7 +263,7 @@ func (e *Election) set(s leadership) {
 // lease makes the next deadline record for a fence, and the time until which
 // it lets us accept writes, both counted from before the commit is sent.
 func (e *Election) lease(f Fence) (record leaseRecord, raw []byte, until time.Time) {
-	now := time.Now()
+	now := e.opts.Now()
 	record = leaseRecord{
 		header: newHeader(), Holder: f.holder, Address: e.opts.Address, Epoch: f.epoch,
 		Deadline: stamp(now.Add(e.opts.TTL)),
@@ -306,7 +311,7 @@ func (e *Election) campaign(ctx context.Context) error {
 			return err
 		}
 	}
-	now := leadership{lease: seen, raw: raw, since: time.Now()}
+	now := leadership{lease: seen, raw: raw, since: e.opts.Now()}
 	if was := e.snapshot(); was.raw != nil && bytes.Equal(was.raw, raw) {
 		now.since = was.since
 	}
@@ -321,8 +326,8 @@ func (e *Election) campaign(ctx context.Context) error {
 // its holder's clock have been far ahead, because nothing was renewed for the
 // time a lease lasts by our clock.
 func (e *Election) over(s leadership) bool {
-	return !time.Now().Before(s.lease.Deadline.Add(e.opts.MaxClockSkew)) ||
-		time.Since(s.since) > e.opts.TTL+e.opts.MaxClockSkew
+	return !e.opts.Now().Before(s.lease.Deadline.Add(e.opts.MaxClockSkew)) ||
+		e.opts.Now().Sub(s.since) > e.opts.TTL+e.opts.MaxClockSkew
 }
 
 func (e *Election) takeOver(ctx context.Context, seen []byte) error {
@@ -379,7 +384,7 @@ func (e *Election) resign(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, e.opts.Margin+time.Second)
 	defer cancel()
 	record, _, _ := e.lease(was.fence)
-	record.Resigned, record.Deadline = true, stamp(time.Now())
+	record.Resigned, record.Deadline = true, stamp(e.opts.Now())
 	move := metastore.Update(deadlineKey, was.raw, encode(record))
 	if err := e.commit(ctx, move, []metastore.Op{was.fence.stripe(0), move}); err != nil {
 		e.opts.Logger.Warn("election: could not resign; the lease runs out by itself", "error", err)

@@ -187,13 +187,14 @@ func (w *committer) attempt(ctx context.Context, group []*stagedAppend, look boo
 	if group = w.settle(ctx, table, group, look); len(group) == 0 {
 		return nil, nil
 	}
+	seen := wall() // the commit fails if it is not there by then
 	moved, err := w.advance(ctx, fence, table, group)
 	if err != nil {
 		return group, err
 	}
 	w.server.tables.put(moved, era)
 	w.server.metrics.group.Observe(float64(len(group)))
-	w.acknowledge(ctx, moved, group)
+	w.acknowledge(ctx, moved, group, seen)
 	return nil, nil
 }
 
@@ -278,17 +279,17 @@ func (w *committer) advance(ctx context.Context, fence catalog.Fence, table cata
 // published waits until the base is published, or publishes it.
 func (w *committer) published(ctx context.Context, base catalog.Table) error {
 	w.landed()
-	return w.server.publish(ctx, base)
+	return w.server.publish(ctx, base, time.Time{})
 }
 
 // acknowledge begins to publish the version; its members are answered when it
 // is. One version is published at a time, in their order.
-func (w *committer) acknowledge(ctx context.Context, table catalog.Table, group []*stagedAppend) {
+func (w *committer) acknowledge(ctx context.Context, table catalog.Table, group []*stagedAppend, seen time.Time) {
 	done := make(chan struct{})
 	w.last = done
 	go func() {
 		defer close(done)
-		err := w.server.publish(ctx, table)
+		err := w.server.publish(ctx, table, seen)
 		for _, a := range group {
 			out := outcome{err: err}
 			if err == nil {

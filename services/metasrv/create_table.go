@@ -65,6 +65,7 @@ func (s *Server) create(ctx context.Context, name lake.TableName, wire []byte) (
 		return catalog.Table{}, err
 	}
 	defer s.tables.forget(name)
+	seen := wall()
 	table, err := s.catalog.Create(ctx, fence, catalog.Table{Name: name, Snapshot: staged.Snapshot, Schema: wire}, staged.Ops)
 	if err != nil {
 		if !lake.Is(err, lake.Undetermined) && !lake.Is(err, lake.Unknown) {
@@ -72,7 +73,7 @@ func (s *Server) create(ctx context.Context, name lake.TableName, wire []byte) (
 		}
 		return catalog.Table{}, err
 	}
-	return table, s.publish(context.WithoutCancel(ctx), table)
+	return table, s.publish(context.WithoutCancel(ctx), table, seen)
 }
 
 // sweep deletes, in the background and as well as it can, what was staged for

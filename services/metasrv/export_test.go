@@ -7,3 +7,6 @@ var (
 	Decode     = decode
 	ReadSchema = readSchema
 )
+
+// PublishDoubt is how long ago a table was seen that is looked up again.
+const PublishDoubt = publishDoubt

@@ -131,7 +131,7 @@ func (f *finisher) publish(ctx context.Context, tables []catalog.Table) {
 	group.SetLimit(finishParallel)
 	for _, t := range tables {
 		group.Go(func() error {
-			_ = f.server.publish(ctx, t) // noted as owed, and counted
+			_ = f.server.publish(ctx, t, time.Time{}) // noted as owed, and counted
 			return nil
 		})
 	}

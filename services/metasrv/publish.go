@@ -48,7 +48,10 @@ func (v *publishedVersions) add(s lake.Snapshot) {
 // publish makes a committed version openable by its number. It must succeed
 // before the version is acknowledged; when it does not, the outcome for the
 // client is unknown, and a retry of its operation publishes again.
-func (s *Server) publish(ctx context.Context, table catalog.Table) error {
+//
+// seen is when this process knew, at the latest, that the table is there; zero
+// where it has that from a record only.
+func (s *Server) publish(ctx context.Context, table catalog.Table, seen time.Time) error {
 	snap := table.Snapshot
 	if s.published.has(snap) {
 		return nil
@@ -59,7 +62,7 @@ func (s *Server) publish(ctx context.Context, table catalog.Table) error {
 		if attempt > 0 && !pause(ctx, firstPublishPause<<(attempt-1)) {
 			break
 		}
-		if err = s.stillThere(ctx, table); err != nil {
+		if err = s.stillThere(ctx, table, seen); err != nil {
 			break
 		}
 		if err = s.opts.Engine.Publish(ctx, snap); err == nil {
@@ -79,10 +82,11 @@ func (s *Server) publish(ctx context.Context, table catalog.Table) error {
 
 // stillThere refuses to publish a version of a table that is no more: its
 // objects may be gone, verified and forgotten, and nobody would own one that
-// came back. A drop waits for what was just committed, so only a version that is
-// older is looked up, which a process was stopped over, perhaps.
-func (s *Server) stillThere(ctx context.Context, table catalog.Table) error {
-	if time.Since(table.UpdatedAt) < publishDoubt {
+// came back. A drop waits for what was just committed, so only a table that was
+// seen longer ago is looked up: the process was stopped in between, perhaps.
+// Times in records do not count here, since other clocks made them.
+func (s *Server) stillThere(ctx context.Context, table catalog.Table, seen time.Time) error {
+	if age := time.Since(seen); 0 <= age && age < publishDoubt {
 		return nil
 	}
 	_, err := s.catalog.GetIncarnation(ctx, table.Name, table.Snapshot.Incarnation)
@@ -97,3 +101,6 @@ func (s *Server) stillThere(ctx context.Context, table catalog.Table) error {
 func hopeless(err error) bool {
 	return lake.Is(err, lake.Corrupt) || lake.Is(err, lake.Precondition) || lake.Is(err, lake.NotFound)
 }
+
+// wall is the time by the wall clock, which goes on while a machine sleeps.
+func wall() time.Time { return time.Now().Round(0) }

@@ -195,7 +195,7 @@ func (s *Server) stageOn(ctx context.Context, table catalog.Table, tenant string
 		result, err := s.replayed(ctx, table, record)
 		return nil, &result, err
 	}
-	begun := time.Now().Round(0) // by the wall: a machine may sleep
+	begun := wall()
 	data, err := s.stageRows(ctx, table, in)
 	if err != nil {
 		return nil, nil, err
@@ -235,7 +235,7 @@ func (s *Server) replayed(ctx context.Context, table catalog.Table, r catalog.Op
 		}
 	}
 	if r.Version == table.Snapshot.Version && r.Incarnation == table.Snapshot.Incarnation {
-		if err := s.publish(ctx, table); err != nil {
+		if err := s.publish(ctx, table, time.Time{}); err != nil {
 			return appended{}, err
 		}
 	}

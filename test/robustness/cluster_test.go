@@ -52,9 +52,12 @@ type cluster struct {
 	tally   *tally // may be nil
 	// compacts says that there are versions that add nothing.
 	compacts bool
+	// clocks are those of the members' lives, in turn; empty means right ones.
+	clocks []time.Duration
 
 	mu    sync.Mutex
 	slots map[string]*process // by member name
+	lives int
 	// store is the parent's own connection, on Postgres.
 	store metastore.Store
 }
@@ -103,6 +106,12 @@ func (c *cluster) spawn(name string) *process {
 	c.t.Helper()
 	cfg := c.config
 	cfg.Name = name
+	c.mu.Lock()
+	if len(c.clocks) > 0 {
+		cfg.Clock = c.clocks[c.lives%len(c.clocks)]
+	}
+	c.lives++
+	c.mu.Unlock()
 	return spawn(c.t, cfg)
 }
 

@@ -41,6 +41,8 @@ type memberConfig struct {
 	DSN    string
 	Schema string
 	Lease  lease
+	// Clock is how far the member's clock is ahead of the others'.
+	Clock time.Duration
 	// Faults is the share of metastore calls that go wrong, ObjectFaults that
 	// of object store calls, both by FaultSeed.
 	Faults, ObjectFaults float64
@@ -91,9 +93,12 @@ func serve(ctx context.Context, cfg memberConfig, g *gate) error {
 	if err != nil {
 		return err
 	}
+	records, clock := &gatedStore{Store: store, gate: g}, func() time.Time { return time.Now().Add(cfg.Clock) }
 	server, err := metasrv.New(metasrv.Options{
-		Store: &gatedStore{Store: store, gate: g}, Engine: gatedEngine{storage, g}, Logger: log,
+		Store: records, Engine: gatedEngine{storage, g}, Logger: log,
+		Catalog: catalog.New(records, catalog.Options{Now: clock}),
 		Election: catalog.ElectionOptions{
+			Now:    clock,
 			Holder: cfg.Name + "-" + holderSuffix(), Address: lis.Addr().String(), Exclusive: cfg.DSN == "",
 			TTL: cfg.Lease.TTL, Renew: cfg.Lease.Renew, Poll: cfg.Lease.Poll, Margin: cfg.Lease.Margin, MaxClockSkew: cfg.Lease.Skew,
 		},
