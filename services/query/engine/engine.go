@@ -7,6 +7,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -59,6 +60,10 @@ type Plan struct {
 	// placeholder whose type the statement does not determine is utf8.
 	Parameters *arrow.Schema
 }
+
+// ErrBroken is in the chain of an error after which the instance that ran the
+// statement cannot be trusted with another one.
+var ErrBroken = errors.New("the query engine failed inside")
 
 // Engine runs read-only statements. It is safe for concurrent use.
 //

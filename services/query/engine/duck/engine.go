@@ -21,8 +21,8 @@ import (
 // and the lost one is released when (if ever) DuckDB returns.
 type Engine struct {
 	opts    Options
-	free    chan *slot // nil entries are slots to be opened when needed
-	parsers chan *parser
+	free    chan *slot   // nil entries are slots to be opened when needed
+	parsers chan *parser // the same
 
 	mu     sync.Mutex
 	closed bool
@@ -32,7 +32,7 @@ type Engine struct {
 
 var _ engine.Engine = (*Engine)(nil)
 
-// New opens the engine with its parsers. Slots open when first used.
+// New makes the engine. Slots and parsers open when first used.
 func New(opts Options) (*Engine, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
@@ -45,7 +45,10 @@ func New(opts Options) (*Engine, error) {
 	for range opts.Slots {
 		e.free <- nil
 	}
-	return e, e.openParsers()
+	for range opts.Parsers {
+		e.parsers <- nil
+	}
+	return e, nil
 }
 
 var errClosed = lake.Errorf(lake.Unavailable, "the query engine is closed")

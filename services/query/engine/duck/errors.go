@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/services/query/engine"
 )
 
 // duckError is DuckDB's error as it writes it with errors_as_json.
@@ -48,7 +49,7 @@ func (e duckError) broken() bool {
 }
 
 // errBroken marks errors that recycle the slot.
-var errBroken = errors.New("the query engine failed inside")
+var errBroken = engine.ErrBroken
 
 // errInterrupted marks DuckDB's answer to an interrupt.
 var errInterrupted = errors.New("interrupted")

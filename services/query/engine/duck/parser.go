@@ -21,6 +21,7 @@ type parser struct {
 // serializeSQL turns a text into its syntax tree.
 const serializeSQL = "SELECT json_serialize_sql($1::VARCHAR)"
 
+// newParser opens an instance; nil when that fails.
 func newParser() (*parser, error) {
 	p := &parser{}
 	db, err := openDatabase(map[string]string{
@@ -56,21 +57,6 @@ func (p *parser) close() {
 	p.db.close()
 }
 
-func (e *Engine) openParsers() error {
-	for i := range e.opts.Parsers {
-		p, err := newParser()
-		if err != nil {
-			for range e.opts.Parsers - i {
-				e.parsers <- nil
-			}
-			_ = e.Close()
-			return err
-		}
-		e.parsers <- p
-	}
-	return nil
-}
-
 // SerializeSQL parses a text and returns DuckDB's syntax tree as JSON, as
 // json_serialize_sql writes it: a parse error is part of the document. Nothing
 // of the text is bound or executed. Parsing cannot be stopped, but it is
@@ -82,9 +68,13 @@ func (e *Engine) SerializeSQL(ctx context.Context, sql string) ([]byte, error) {
 	case <-ctx.Done():
 		return nil, stopped(ctx)
 	case p := <-e.parsers:
-		defer func() { e.parsers <- p }()
+		var err error
 		if p == nil {
-			return nil, errClosed
+			p, err = newParser() // nil when it fails, for the next to try again
+		}
+		defer func() { e.parsers <- p }()
+		if err != nil {
+			return nil, err
 		}
 		return p.serialize.lookupText(sql)
 	}

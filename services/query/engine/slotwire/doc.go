@@ -39,9 +39,6 @@ const Version = 1
 const (
 	// ResultWindow is how many result batches a slot may have under way.
 	ResultWindow = 2
-	// ScanWindow is how many batches of a scan may wait in the slot for one of
-	// its threads.
-	ScanWindow = 2
 	// MaxScans is how many scans a statement may have open at once.
 	MaxScans = 4096
 	// Alive is how often the replica asks a silent slot for a sign of life, as
@@ -64,3 +61,7 @@ const (
 	ScanArenaFD   = 4
 	ResultArenaFD = 5
 )
+
+// ScanWindow is how many batches of a scan may wait in the slot for one of the
+// threads that read it: one for each, and one for the quickest.
+func ScanWindow(readers int) int { return readers + 1 }

@@ -19,7 +19,7 @@ type Kind uint8
 const (
 	KindHello   Kind = iota + 1 // slot: Hello
 	KindSetup                   // replica: Setup
-	KindReady                   // slot: nothing; the engine is open
+	KindReady                   // slot: Ready
 	KindPlan                    // replica: Request
 	KindExecute                 // replica: Request
 	KindParse                   // replica: the text

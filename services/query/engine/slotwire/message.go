@@ -16,8 +16,12 @@ import (
 // Hello is the first frame of a slot.
 type Hello struct {
 	Version int
-	// Confined says that the system call filter is in place.
-	Confined bool
+}
+
+// Ready is the answer to the Setup, once the engine is open.
+type Ready struct {
+	// Filtered says that the filter of system calls is in place.
+	Filtered bool
 }
 
 // Setup tells a new slot what it may use.

@@ -13,9 +13,12 @@ import (
 	"github.com/lakeplane/lake/lake"
 )
 
-// maxSchemas bounds what a [Schemas] remembers. Beyond it everything is
-// forgotten: the point is the statement that is repeated all day.
-const maxSchemas = 256
+// maxSchemas and maxSchemaBytes bound what a [Schemas] remembers. Beyond them
+// everything is forgotten: the point is the statement that is repeated all day.
+const (
+	maxSchemas     = 64
+	maxSchemaBytes = 64 << 10
+)
 
 // Schemas remembers the bytes of schemas, because the same few cross again and
 // again. The zero value is ready; it is safe for concurrent use.
@@ -36,14 +39,24 @@ func (s *Schemas) Encode(schema *arrow.Schema) []byte {
 	if b, ok := s.encoded[schema]; ok {
 		return b
 	}
+	b := EncodeSchema(schema)
+	if s.encoded == nil || len(s.encoded) >= maxSchemas {
+		s.encoded = map[*arrow.Schema][]byte{}
+	}
+	s.encoded[schema] = b
+	return b
+}
+
+// EncodeSchema writes a schema as an IPC stream without batches; no schema is
+// no bytes.
+func EncodeSchema(schema *arrow.Schema) []byte {
+	if schema == nil {
+		return nil
+	}
 	var buf bytes.Buffer
 	if err := ipc.NewWriter(&buf, ipc.WithSchema(schema)).Close(); err != nil {
 		panic(err) // a buffer takes everything
 	}
-	if s.encoded == nil || len(s.encoded) >= maxSchemas {
-		s.encoded = map[*arrow.Schema][]byte{}
-	}
-	s.encoded[schema] = buf.Bytes()
 	return buf.Bytes()
 }
 
@@ -60,6 +73,9 @@ func (s *Schemas) Decode(b []byte) (*arrow.Schema, error) {
 	schema, err := untrusted.DecodeSchema(b)
 	if err != nil {
 		return nil, lake.Errorf(lake.Corrupt, "a schema between the replica and its engine: %w", err)
+	}
+	if len(b) > maxSchemaBytes {
+		return schema, nil
 	}
 	if s.decoded == nil || len(s.decoded) >= maxSchemas {
 		s.decoded = map[string]*arrow.Schema{}

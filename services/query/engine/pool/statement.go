@@ -1,0 +1,254 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package pool
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/services/query/engine"
+	"github.com/lakeplane/lake/services/query/engine/slotwire"
+)
+
+// statement is one that a slot runs, seen from its caller.
+type statement struct {
+	process *process
+	id      uint32
+	ctx     context.Context
+	stop    context.CancelFunc
+	tables  []engine.Table
+	emit    func(arrow.RecordBatch) error
+	schema  *arrow.Schema
+	// events are the schema, results and end, in order. There is room for all
+	// that a slot may send ahead.
+	events chan slotwire.Frame
+
+	mu       sync.Mutex
+	scans    map[uint32]*scan
+	scanErr  error // the first of a scan
+	finished bool
+	high     int // end of the highest result region
+}
+
+// maxEvents is the results under way, each perhaps with a schema, and the end.
+const maxEvents = 2*slotwire.ResultWindow + 2
+
+// run gives a statement to a slot and follows it to its end.
+func (e *Engine) run(ctx context.Context, tables []engine.Table, kind slotwire.Kind, body []byte, emit func(arrow.RecordBatch) error) (slotwire.End, error) {
+	p, err := e.acquire(ctx)
+	if err != nil {
+		return slotwire.End{}, err
+	}
+	defer e.release(p)
+	p.statements++
+	st := &statement{
+		process: p, id: uint32(p.statements), tables: tables, emit: emit,
+		events: make(chan slotwire.Frame, maxEvents), scans: map[uint32]*scan{},
+	}
+	st.ctx, st.stop = context.WithCancel(ctx)
+	defer st.finish()
+	p.heard.Store(time.Now().UnixNano())
+	p.current.Store(st)
+	if err := p.conn.Send(kind, st.id, body); err != nil {
+		return slotwire.End{}, st.unsent(err)
+	}
+	return st.follow()
+}
+
+// unsent is the error of a statement that did not reach the slot.
+func (st *statement) unsent(err error) error {
+	if lake.Is(err, lake.Exhausted) { // too large, and nothing of it was sent
+		return err
+	}
+	st.process.kill(retire("killed", lake.Errorf(lake.Unavailable, "the engine process ended before the query began: run it again: %w", err)))
+	<-st.process.dead
+	return st.process.death
+}
+
+// follow passes results on until the end.
+func (st *statement) follow() (slotwire.End, error) {
+	for {
+		select {
+		case f := <-st.events:
+			if f.Kind == slotwire.KindEnd {
+				return st.ended(f)
+			}
+			if err := st.result(f); err != nil {
+				st.leave()
+				return slotwire.End{}, err
+			}
+		case <-st.ctx.Done():
+			st.leave()
+			return slotwire.End{}, stopped(st.ctx)
+		case <-st.process.dead:
+			if len(st.events) > 0 {
+				continue // what it said before its death counts
+			}
+			return slotwire.End{}, st.process.death
+		}
+	}
+}
+
+// result emits a batch, or takes note of the schema of those that follow.
+func (st *statement) result(f slotwire.Frame) error {
+	if f.Kind == slotwire.KindSchema {
+		schema, err := st.process.engine.schemas.Decode(f.Body)
+		if err != nil || schema == nil {
+			return st.breach(err)
+		}
+		st.schema = schema
+		return nil
+	}
+	batch, err := st.copyOut(f.Body)
+	if err != nil {
+		return err
+	}
+	defer batch.Release()
+	return st.emit(batch)
+}
+
+// copyOut takes a result out of the shared memory before it looks at it: the
+// slot could change it at any time. Then the slot may use the region again.
+func (st *statement) copyOut(body []byte) (arrow.RecordBatch, error) {
+	p := st.process
+	g, err := slotwire.ReadRegion(body, slotwire.ResultArenaBytes)
+	if err != nil {
+		return nil, st.breach(err)
+	}
+	st.high = max(st.high, g.Pos+g.Size)
+	mem := make([]byte, g.Size)
+	copy(mem, p.shared.results[g.Pos:])
+	if err := p.conn.Send(slotwire.KindFree, st.id, slotwire.AppendNumber(uint32(g.Pos))); err != nil {
+		<-p.dead
+		return nil, p.death
+	}
+	if st.schema == nil || st.emit == nil {
+		return nil, st.breach(lake.Errorf(lake.Corrupt, "a result without a schema"))
+	}
+	batch, err := slotwire.Unpack(st.schema, g, mem, memory.NewBufferBytes, true)
+	if err != nil {
+		return nil, st.breach(err)
+	}
+	return batch, nil
+}
+
+// breach ends a slot that does not keep to the protocol.
+func (st *statement) breach(err error) error {
+	st.process.kill(retire("protocol", lake.Errorf(lake.Unknown, "the engine process running the query did not keep to the protocol: %w", err)))
+	<-st.process.dead
+	return st.process.death
+}
+
+// ended reads the end of the statement.
+func (st *statement) ended(f slotwire.Frame) (slotwire.End, error) {
+	end, err := slotwire.ReadEnd(f.Body)
+	if err != nil {
+		return end, st.breach(err)
+	}
+	st.stop()
+	if !end.Broken {
+		return end, st.explain(end.Fault)
+	}
+	err = &lake.Error{Kind: end.Fault.Kind, Message: end.Fault.Text, Err: engine.ErrBroken}
+	st.process.kill(retire("internal", err))
+	return end, err
+}
+
+// explain prefers what the replica itself knows of an error.
+func (st *statement) explain(f *slotwire.Fault) error {
+	if f == nil {
+		return nil
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if f.Scan && st.scanErr != nil {
+		return st.scanErr
+	}
+	return f.Err()
+}
+
+// leave stops the statement and waits for its end, no longer than the grace.
+// Then the slot is lost.
+func (st *statement) leave() {
+	p := st.process
+	st.stop()
+	patience := time.AfterFunc(p.engine.opts.Grace, func() {
+		p.kill(retire("stuck", lake.Errorf(lake.Unavailable, "the engine process did not stop the query")))
+	})
+	defer patience.Stop()
+	if p.conn.Send(slotwire.KindCancel, st.id, nil) != nil {
+		<-p.dead
+		return
+	}
+	for {
+		select {
+		case f := <-st.events:
+			switch f.Kind {
+			case slotwire.KindEnd:
+				if _, err := st.ended(f); err != nil && !p.alive() {
+					<-p.dead
+				}
+				return
+			case slotwire.KindResult:
+				if !st.skip(f.Body) {
+					return
+				}
+			}
+		case <-p.dead:
+			return
+		}
+	}
+}
+
+// skip gives a result back unread.
+func (st *statement) skip(body []byte) bool {
+	g, err := slotwire.ReadRegion(body, slotwire.ResultArenaBytes)
+	if err == nil {
+		err = st.process.conn.Send(slotwire.KindFree, st.id, slotwire.AppendNumber(uint32(g.Pos)))
+	}
+	if err != nil {
+		_ = st.breach(err)
+	}
+	return err == nil
+}
+
+// event passes a frame to the caller's goroutine. A slot that sends more than
+// it may is at fault.
+func (st *statement) event(f slotwire.Frame) error {
+	select {
+	case st.events <- f:
+		return nil
+	default:
+		return lake.Errorf(lake.Corrupt, "more than %d results ahead", maxEvents)
+	}
+}
+
+// finish ends what belongs to the statement, so that its tables may be closed
+// and the segment be used again. A table that does not end its scan costs the
+// slot, not the caller.
+func (st *statement) finish() {
+	p := st.process
+	st.stop()
+	p.current.Store(nil)
+	st.mu.Lock()
+	st.finished = true
+	st.mu.Unlock()
+	idle := make(chan struct{})
+	go func() { p.pumps.Wait(); close(idle) }()
+	patience := time.NewTimer(p.engine.opts.Grace)
+	defer patience.Stop()
+	select {
+	case <-idle:
+	case <-patience.C:
+		p.kill(retire("table", nil))
+		return
+	}
+	if p.alive() {
+		p.shared.trim(p.arena.Reset(), st.high)
+	}
+}

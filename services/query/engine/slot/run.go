@@ -1,0 +1,92 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package slot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+
+	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/services/query/engine"
+	"github.com/lakeplane/lake/services/query/engine/slotwire"
+)
+
+// run is the life of a slot. Its result is the exit status.
+func run(open Open) int {
+	err := live(open)
+	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+		return 0 // the parent is gone, or wants this slot no more
+	}
+	fmt.Fprintln(os.Stderr, "lake: engine slot:", err)
+	return 1
+}
+
+func live(open Open) error {
+	s, err := inherit()
+	if err != nil {
+		return err
+	}
+	if err := s.conn.Send(slotwire.KindHello, 0, slotwire.JSON(slotwire.Hello{Version: slotwire.Version})); err != nil {
+		return err
+	}
+	ready, err := s.setup(open)
+	if err != nil {
+		return err
+	}
+	if err := s.conn.Send(slotwire.KindReady, 0, slotwire.JSON(ready)); err != nil {
+		return err
+	}
+	return s.serve()
+}
+
+// inherit takes over what the parent left open.
+func inherit() (*session, error) {
+	file := os.NewFile(slotwire.SocketFD, "replica")
+	conn, err := net.FileConn(file)
+	_ = file.Close() // FileConn has a copy
+	if err != nil {
+		return nil, lake.Errorf(lake.Invalid, "%s is started by a query replica, not by hand: %w", Argument, err)
+	}
+	rows, err := syscall.Mmap(slotwire.ScanArenaFD, 0, slotwire.ScanArenaBytes, syscall.PROT_READ, syscall.MAP_SHARED)
+	if err != nil {
+		return nil, lake.Errorf(lake.Unknown, "shared memory of scans: %w", err)
+	}
+	results, err := syscall.Mmap(slotwire.ResultArenaFD, 0, slotwire.ResultArenaBytes, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	if err != nil {
+		return nil, lake.Errorf(lake.Unknown, "shared memory of results: %w", err)
+	}
+	for _, fd := range []int{slotwire.ScanArenaFD, slotwire.ResultArenaFD} {
+		_ = syscall.Close(fd) // the mapping stays
+	}
+	return &session{conn: slotwire.NewConn(conn), rows: rows, results: slotwire.NewArena(results)}, nil
+}
+
+// setup confines the process and opens the engine. The first statement of an
+// engine is slow, so the slot runs one before it says that it is ready.
+func (s *session) setup(open Open) (ready slotwire.Ready, err error) {
+	f, err := s.conn.Receive()
+	if err != nil {
+		return ready, err
+	}
+	var setup slotwire.Setup
+	if f.Kind != slotwire.KindSetup {
+		return ready, lake.Errorf(lake.Corrupt, "frame %d where the setup was expected", f.Kind)
+	}
+	if err := slotwire.ReadJSON(f.Body, &setup); err != nil {
+		return ready, err
+	}
+	if ready.Filtered, err = confine(setup); err != nil {
+		return ready, err
+	}
+	s.threads = setup.Threads
+	if s.engine, err = open(setup); err != nil {
+		return ready, err
+	}
+	_, err = s.engine.Plan(context.Background(), engine.Request{SQL: "SELECT 1"})
+	return ready, err
+}
