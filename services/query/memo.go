@@ -65,7 +65,7 @@ func newBoundKey(sql string, params []byte, refs []sqlengine.Name, resolved map[
 // check takes a text through the gate, or remembers that it passed.
 func (s *Server) check(ctx context.Context, sql string) (gate.Parsed, error) {
 	if len(sql) > lake.MaxSQLBytes {
-		return gate.Parsed{}, lake.Errorf(lake.Invalid, "the statement has %d bytes: at most %d are allowed", len(sql), lake.MaxSQLBytes)
+		return gate.Parsed{}, lake.Errorf(lake.Invalid, "the statement has %d bytes: at most %d are allowed (at byte %d of the statement)", len(sql), lake.MaxSQLBytes, lake.MaxSQLBytes)
 	}
 	if parsed, ok := s.memo.checked.get(sql); ok {
 		return parsed, nil

@@ -5,6 +5,7 @@ package query
 import (
 	"bytes"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -12,6 +13,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/flight/flightsql"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/lakeplane/lake/internal/untrusted"
@@ -109,7 +112,13 @@ func (s *Server) bind(ctx context.Context, sql string, refs []sqlengine.Name, re
 	if req.Params != nil {
 		defer req.Params.Release()
 	}
-	return s.opts.Planner.Plan(ctx, req)
+	ctx, cancel := s.planning(ctx)
+	defer cancel()
+	bound, err = s.opts.Planner.Plan(ctx, req)
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errPlanning) {
+		err = status.Error(codes.DeadlineExceeded, cause.Error())
+	}
+	return bound, err
 }
 
 // enter takes a permit; see [admission.Gate.Enter].
@@ -217,6 +226,17 @@ func encodeParams(rec arrow.RecordBatch) ([]byte, error) {
 		return nil, lake.Errorf(lake.Invalid, "parameters: %w", err)
 	}
 	return buf.Bytes(), nil
+}
+
+// maxPlanning bounds the binding of one statement, which takes milliseconds. A
+// bound place in the engine is given up and replaced.
+const maxPlanning = 10 * time.Second
+
+var errPlanning = errors.New("the statement took too long to plan: constants such as repeat('x', 1000000) are computed then; make them smaller")
+
+// planning bounds the binding of a statement.
+func (s *Server) planning(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithDeadlineCause(ctx, time.Now().Add(min(maxPlanning, s.opts.ExecutionTimeout)), errPlanning)
 }
 
 // deadline bounds an execution by the server's limit.

@@ -257,7 +257,7 @@ func (g *generator) leaf(s scope, k kind) string {
 		return fit[g.IntN(len(fit))]
 	}
 	if g.IntN(12) == 0 {
-		return "NULL::" + []string{"BIGINT", "DECIMAL(10,3)", "DOUBLE", "VARCHAR", "BOOLEAN", "DATE", "TIMESTAMP", "INTEGER[]"}[k]
+		return "CAST(NULL AS " + []string{"BIGINT", "DECIMAL(10,3)", "DOUBLE", "VARCHAR", "BOOLEAN", "DATE", "TIMESTAMP", "INTEGER[]"}[k] + ")"
 	}
 	switch k {
 	case number:
@@ -275,5 +275,5 @@ func (g *generator) leaf(s scope, k kind) string {
 	case moment:
 		return fmt.Sprintf("TIMESTAMP '2026-%02d-%02d 0%d:30:00'", 1+g.IntN(12), 1+g.IntN(28), g.IntN(10))
 	}
-	return g.oneOf("[]::INTEGER[]", "[1, 2, NULL, 3]", "[7]")
+	return g.oneOf("([]::INTEGER[])", "[1, 2, NULL, 3]", "[7]")
 }

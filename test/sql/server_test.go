@@ -141,10 +141,17 @@ func (p *process) gauge(t testing.TB, name string) (sum float64) {
 // resident is the memory of the process and of its children, in bytes.
 func (p *process) resident() (sum int64) {
 	for _, pid := range append(children(p.cmd.Process.Pid), p.cmd.Process.Pid) {
-		sum += status(pid, "VmRSS:")
+		sum += sizeOf(pid, "VmRSS:")
 	}
 	return sum
 }
+
+// resetPeak and peak measure the most memory that the process itself had.
+func (p *process) resetPeak() {
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.cmd.Process.Pid), []byte("5"), 0)
+}
+
+func (p *process) peak() int64 { return sizeOf(p.cmd.Process.Pid, "VmHWM:") }
 
 // children are the processes that pid started.
 func children(pid int) (out []int) {
@@ -160,8 +167,8 @@ func children(pid int) (out []int) {
 	return out
 }
 
-// status reads a size of a process, or 0 when the process has gone.
-func status(pid int, key string) int64 {
+// sizeOf reads a size of a process, or 0 when the process has gone.
+func sizeOf(pid int, key string) int64 {
 	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	for line := range strings.Lines(string(data)) {
 		if rest, ok := strings.CutPrefix(line, key); ok {

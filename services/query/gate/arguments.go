@@ -16,6 +16,8 @@ const (
 	maxRepeat   = 1_000_000 // copies or characters of one value
 	maxElements = 1_000_000 // elements of a list made by a function
 	maxSmall    = 10_000    // bins, widths, top-k
+	// maxTotal bounds what one statement makes for one row, all together.
+	maxTotal = 64_000_000
 )
 
 // sized says which argument of a function is a size, and its cap.
@@ -57,13 +59,12 @@ func (w *walker) arguments(n object, name string) error {
 		if err := within(args[s.argument], s, name, at(n)); err != nil {
 			return err
 		}
-		size = sizeOf(args[s.argument], s.cap)
+		size = sizeOf(args[s.argument])
 	}
 	var err error
 	switch {
 	case name == "range" || name == "generate_series":
-		size = maxElements
-		err = checkSeries(args, name, at(n))
+		size, err = checkSeries(args, name, at(n))
 	case byName[name]:
 		err = checkAggregateName(args, name, at(n))
 	case name == "format" || name == "printf":
@@ -72,10 +73,61 @@ func (w *walker) arguments(n object, name string) error {
 	if err != nil {
 		return err
 	}
-	if !products[name] {
-		return w.members(n)
+	switch {
+	case products[name]:
+		return w.product(n, name, size)
+	case multiplies[name]:
+		return w.multiply(n, name)
 	}
-	return w.product(n, name, size)
+	return w.withLambdas(n)
+}
+
+// multiplies are functions whose results may be as large as two of their
+// arguments multiplied.
+var multiplies = map[string]bool{
+	"replace": true, "regexp_replace": true, "translate": true, "array_to_string": true, "list_to_string": true, "concat_ws": true,
+	"list_aggregate": true, "array_aggregate": true, "list_aggr": true, "array_aggr": true, "aggregate": true, "string_agg": true, "listagg": true, "group_concat": true,
+}
+
+// multiply walks a call whose arguments' sizes multiply.
+func (w *walker) multiply(n object, name string) error {
+	args, _ := n["children"].([]any)
+	before, size := w.made, int64(1)
+	for _, arg := range args {
+		w.made = 0
+		if err := w.walk(arg); err != nil {
+			return err
+		}
+		if made := max(w.made, 1); saturate(size, made, size*made) <= maxRepeat {
+			size *= made
+		} else {
+			return refuse(at(n), "%s could make a value too large: the sizes of its arguments multiplied may be at most %d", name, maxRepeat)
+		}
+	}
+	w.made = max(before, size)
+	return w.members(n, "children")
+}
+
+// withLambdas walks a call. What a lambda makes, it makes for each element of
+// the list beside it.
+func (w *walker) withLambdas(n object) error {
+	args, _ := n["children"].([]any)
+	before, outer := w.made, w.allocating
+	w.made = 0
+	for _, lambda := range []bool{false, true} {
+		if lambda && w.made > 1 {
+			w.allocating = allocation{"a list of many elements", w.made}
+		}
+		for _, arg := range args {
+			if class, _ := arg.(object); (class["class"] == "LAMBDA") == lambda {
+				if err := w.walk(arg); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	w.allocating, w.made = outer, max(before, w.made)
+	return w.members(n, "children")
 }
 
 // product walks an allocating call, whose size multiplies that of the calls
@@ -89,6 +141,10 @@ func (w *walker) product(n object, name string, size int64) error {
 	}
 	w.allocating = allocation{name, outer.size * max(size, 1)}
 	defer func() { w.allocating = outer }()
+	w.made = max(w.made, w.allocating.size)
+	if w.total += w.allocating.size; w.total > maxTotal {
+		return refuse(at(n), "the statement makes too many large values: the sizes of repeat, lpad, range and their like may add up to at most %d", maxTotal)
+	}
 	return w.members(n)
 }
 
@@ -99,13 +155,18 @@ type allocation struct {
 	size int64
 }
 
-// sizeOf is a size that within has let through: its constant value, or the cap
-// where it is that of something else.
-func sizeOf(arg any, most int64) int64 {
+// usualSize stands for the size of a value that exists, which nobody knows.
+const usualSize = 1_000
+
+// sizeOf is a size that a check has let through: what its text bounds it to.
+func sizeOf(arg any) int64 {
 	if i, ok := constantOnly(arg); ok {
 		return max(i, 0)
 	}
-	return most
+	if most, ok := bound(arg); ok && most > 0 {
+		return most
+	}
+	return usualSize
 }
 
 func within(arg any, s sized, name string, at int) error {
@@ -224,31 +285,33 @@ func constant(n object) (int64, bool) {
 
 // checkSeries bounds the list that range and generate_series make as scalar
 // functions. In FROM they make rows instead, and are not bounded.
-func checkSeries(args []any, name string, at int) error {
+// It returns how many elements that may be.
+func checkSeries(args []any, name string, at int) (int64, error) {
 	end := 0
 	if len(args) > 1 {
 		end = 1
 	}
 	if len(args) == 0 {
-		return nil
+		return 0, nil
 	}
 	hint := "as a list, %s must have bounded integers: write least(n, %d), or use it in FROM"
 	most, ok := bound(args[end])
 	if !ok {
-		return refuse(at, hint, name, maxElements)
+		return 0, refuse(at, hint, name, maxElements)
 	}
-	span := most
+	span, size := most, sizeOf(args[end])
 	if end == 1 {
 		from, ok := constantOnly(args[0])
 		if !ok {
-			return refuse(at, hint, name, maxElements)
+			return 0, refuse(at, hint, name, maxElements)
 		}
 		span = saturate(from, most, max(most-from, from-most))
+		size = max(size, span)
 	}
 	if span > maxElements {
-		return refuse(at, "%s: a list may have at most %d elements; in FROM there is no such limit", name, maxElements)
+		return 0, refuse(at, "%s: a list may have at most %d elements; in FROM there is no such limit", name, maxElements)
 	}
-	return nil
+	return size, nil
 }
 
 // constantOnly is the value of integer constants and their sums and products.

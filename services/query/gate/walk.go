@@ -29,9 +29,11 @@ type walker struct {
 	lambdas int
 	// allocating is the allocating call the current node is an argument of.
 	allocating allocation
-	scope      *scope
-	found      []found
-	params     map[string]bool
+	// made is the largest size that the walk met lately, total their sum.
+	made, total int64
+	scope       *scope
+	found       []found
+	params      map[string]bool
 	// cost is what the query being walked adds up to.
 	cost cost
 }
