@@ -13,6 +13,7 @@ import (
 
 	"github.com/lakeplane/lake/api/lakepb"
 	"github.com/lakeplane/lake/services/query/admission"
+	"github.com/lakeplane/lake/services/query/carry"
 	"github.com/lakeplane/lake/services/query/datasets"
 	"github.com/lakeplane/lake/services/query/directory"
 	sqlengine "github.com/lakeplane/lake/services/query/engine"
@@ -52,6 +53,7 @@ func New(opts Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	opts.SQL, opts.Planner = carry.Engine{Engine: opts.SQL}, carry.Engine{Engine: opts.Planner}
 	s := &Server{
 		opts: opts, gate: opts.Gate, sql: opts.SQL,
 		admission:  admission.New(opts.Admission),

@@ -18,14 +18,15 @@ var plainTypeNames = map[arrow.Type]string{
 	arrow.STRING: "VARCHAR", arrow.LARGE_STRING: "VARCHAR", arrow.STRING_VIEW: "VARCHAR",
 	arrow.BINARY: "BLOB", arrow.LARGE_BINARY: "BLOB", arrow.BINARY_VIEW: "BLOB", arrow.FIXED_SIZE_BINARY: "BLOB",
 	arrow.DATE32: "DATE", arrow.DATE64: "DATE", arrow.TIME32: "TIME", arrow.TIME64: "TIME",
-	arrow.DURATION: "INTERVAL", arrow.NULL: "NULL",
+	arrow.DURATION: "BIGINT", arrow.NULL: "INTEGER",
 }
 
 var timestampNames = map[arrow.TimeUnit]string{
 	arrow.Second: "TIMESTAMP_S", arrow.Millisecond: "TIMESTAMP_MS", arrow.Microsecond: "TIMESTAMP", arrow.Nanosecond: "TIMESTAMP_NS",
 }
 
-// typeName is how SQL spells a column's type.
+// typeName is how SQL spells a column's type. Types that SQL does not have are
+// named as package carry carries them.
 func typeName(t arrow.DataType) string {
 	if name, ok := plainTypeNames[t.ID()]; ok {
 		return name
@@ -37,7 +38,7 @@ func typeName(t arrow.DataType) string {
 		}
 		return timestampNames[t.Unit]
 	case arrow.DecimalType:
-		return fmt.Sprintf("DECIMAL(%d,%d)", t.GetPrecision(), t.GetScale())
+		return fmt.Sprintf("DECIMAL(%d,%d)", min(t.GetPrecision(), 38), t.GetScale())
 	case *arrow.FixedSizeListType:
 		return fmt.Sprintf("%s[%d]", typeName(t.Elem()), t.Len())
 	case arrow.ListLikeType:
