@@ -32,8 +32,9 @@ type Engine struct {
 	mu     sync.Mutex
 	idle   []*process // the one used last at the end
 	all    map[*process]bool
-	births int       // processes that are starting in the background
-	failed time.Time // when the last one failed
+	births int           // processes that are starting in the background
+	born   chan struct{} // closed and replaced when one is ready, or failed
+	failed time.Time     // when the last one failed
 }
 
 var _ engine.Engine = (*Engine)(nil)
@@ -53,7 +54,7 @@ func New(opts Options) (*Engine, error) {
 		return nil, err
 	}
 	opts = opts.withDefaults()
-	e := &Engine{opts: opts, permits: make(chan struct{}, opts.Slots), all: map[*process]bool{}}
+	e := &Engine{opts: opts, permits: make(chan struct{}, opts.Slots), all: map[*process]bool{}, born: make(chan struct{})}
 	e.life, e.end = context.WithCancel(context.Background())
 	var err error
 	if e.metrics, err = newMetrics(opts.Metrics, e); err != nil {

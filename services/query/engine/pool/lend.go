@@ -32,14 +32,25 @@ func (e *Engine) acquire(ctx context.Context) (p *process, err error) {
 	if e.life.Err() != nil {
 		return nil, errClosed
 	}
-	if p := e.pop(); p != nil {
-		return p, nil
+	for {
+		p, soon := e.pop()
+		switch {
+		case p != nil:
+			return p, nil
+		case soon == nil:
+			return e.birth(ctx)
+		}
+		select {
+		case <-soon:
+		case <-ctx.Done():
+			return nil, stopped(ctx)
+		}
 	}
-	return e.birth(ctx)
 }
 
-// pop takes the slot used last, whose memory is warm.
-func (e *Engine) pop() *process {
+// pop takes the slot used last, whose memory is warm. Where none is idle it
+// returns what to wait for, if a slot is starting already.
+func (e *Engine) pop() (_ *process, soon <-chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for len(e.idle) > 0 {
@@ -47,10 +58,13 @@ func (e *Engine) pop() *process {
 		e.idle = e.idle[:len(e.idle)-1]
 		if p.alive() {
 			e.warmLocked()
-			return p
+			return p, nil
 		}
 	}
-	return nil
+	if e.births > 0 {
+		return nil, e.born
+	}
+	return nil, nil
 }
 
 // birth starts a slot. A caller that leaves does not stop it: the slot will be
@@ -133,15 +147,14 @@ func (e *Engine) warmLocked() {
 		e.births++
 		e.work.Go(func() {
 			p, err := e.start()
-			e.mu.Lock()
-			e.births--
-			if err != nil {
-				e.failed = time.Now()
-			}
-			e.mu.Unlock()
 			if err == nil {
 				e.rest(p)
 			}
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			e.births--
+			close(e.born)
+			e.born = make(chan struct{})
 			// A failure is logged; a statement that needs the slot tries at once
 			// and reports it.
 		})

@@ -3,10 +3,13 @@
 package pool
 
 import (
+	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -123,7 +126,11 @@ func (p *process) bury(err error) {
 	reason := p.judge(state, waitErr)
 	if reason != "" {
 		p.engine.metrics.restarts.WithLabelValues(reason).Inc()
-		p.engine.opts.Log.Warn("an engine slot ended", "pool", p.engine.opts.Name, "pid", p.os.Pid, "reason", reason, "error", p.death, "stderr", p.stderr.String())
+		level := slog.LevelWarn
+		if reason == "age" {
+			level = slog.LevelInfo
+		}
+		p.engine.opts.Log.Log(context.Background(), level, "an engine slot ended", "pool", p.engine.opts.Name, "pid", p.os.Pid, "reason", reason, "error", p.death, "stderr", p.stderr.String())
 	}
 	close(p.dead)
 	p.engine.forget(p)
@@ -172,16 +179,17 @@ func (p *process) judge(state *os.ProcessState, waitErr error) (reason string) {
 	return "crash"
 }
 
-// tail keeps the last lines a slot wrote to its standard error.
+// tail keeps the begin and the end of what a slot wrote to its standard error.
 type tail struct {
 	r    io.ReadCloser
 	done chan struct{}
 	mu   sync.Mutex
-	b    []byte
+	head []byte // a crash says first what happened
+	b    []byte // and last where
 }
 
-// maxTail is how much is kept.
-const maxTail = 4 << 10
+// maxTail is how much is kept of the begin and of the end.
+const maxTail = 2 << 10
 
 func newTail(r io.ReadCloser) *tail {
 	t := &tail{r: r, done: make(chan struct{})}
@@ -195,7 +203,9 @@ func (t *tail) follow() {
 	for {
 		n, err := t.r.Read(buf)
 		t.mu.Lock()
-		t.b = append(t.b, buf[:n]...)
+		first := min(n, maxTail-len(t.head))
+		t.head = append(t.head, buf[:first]...)
+		t.b = append(t.b, buf[first:n]...)
 		t.b = t.b[max(0, len(t.b)-maxTail):]
 		t.mu.Unlock()
 		if err != nil {
@@ -210,9 +220,9 @@ func (t *tail) wait() {
 	_ = t.r.Close()
 }
 
-// String returns the last of it.
+// String returns what was kept.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return string(t.b)
+	return strings.ToValidUTF8(string(t.head)+string(t.b), "?")
 }

@@ -25,6 +25,13 @@ func Supported() error { return nil }
 // start makes a slot and waits until it is ready.
 func (e *Engine) start() (_ *process, err error) {
 	began := time.Now()
+	defer func() {
+		if err != nil {
+			e.mu.Lock()
+			e.failed = time.Now()
+			e.mu.Unlock()
+		}
+	}()
 	p, err := e.spawn()
 	if err != nil {
 		e.metrics.restarts.WithLabelValues("start").Inc()
@@ -33,9 +40,6 @@ func (e *Engine) start() (_ *process, err error) {
 	}
 	ready, err := p.greet()
 	if err != nil {
-		e.mu.Lock()
-		e.failed = time.Now()
-		e.mu.Unlock()
 		p.kill(retire("start", err))
 		p.bury(err)
 		return nil, lake.Errorf(lake.Unavailable, "the query engine's process does not start: %w: %s", err, bytes.TrimSpace([]byte(p.stderr.String())))

@@ -4,6 +4,7 @@ package pool
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -154,7 +155,11 @@ func (st *statement) ended(f slotwire.Frame) (slotwire.End, error) {
 	if !end.Broken {
 		return end, st.explain(end.Fault)
 	}
-	err = &lake.Error{Kind: end.Fault.Kind, Message: end.Fault.Text, Err: engine.ErrBroken}
+	err = lake.Errorf(lake.Unknown, "%w", engine.ErrBroken)
+	if end.Fault != nil {
+		text := strings.TrimSuffix(end.Fault.Text, ": "+engine.ErrBroken.Error())
+		err = &lake.Error{Kind: end.Fault.Kind, Message: text, Err: engine.ErrBroken}
+	}
 	st.process.kill(retire("internal", err))
 	return end, err
 }
