@@ -114,7 +114,9 @@ func (s *Server) bind(ctx context.Context, sql string, refs []sqlengine.Name, re
 	}
 	ctx, cancel := s.planning(ctx)
 	defer cancel()
-	bound, err = s.opts.Planner.Plan(ctx, req)
+	if bound, err = s.opts.Planner.Plan(ctx, req); err == nil && req.Params == nil {
+		bound.Parameters, err = s.typeParameters(ctx, req, bound.Parameters)
+	}
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errPlanning) {
 		err = status.Error(codes.DeadlineExceeded, cause.Error())
 	}
