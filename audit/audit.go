@@ -28,13 +28,14 @@ import (
 // Problem is a kind of finding.
 type Problem string
 
-// The problems. All but the last two mean that something promised is not there.
+// The problems. All but the last three mean that something promised is not there.
 const (
 	// Missing: an object that a version needs is gone.
 	Missing Problem = "missing"
 	// Short: an object has another size than its version says.
 	Short Problem = "short"
-	// Damaged: a manifest holds other bytes than were committed.
+	// Damaged: a manifest holds other bytes than were committed, or, which only
+	// deep audits find, an object does not hold what its version says.
 	Damaged Problem = "damaged"
 	// Gap: a version between the first and the current one has no record.
 	Gap Problem = "gap"
@@ -47,10 +48,13 @@ const (
 	// Orphan: an object that no version needs, older than the grace. It costs
 	// room and nothing else.
 	Orphan Problem = "orphan"
+	// Useless: an object that only saves work holds something that no reader
+	// takes. Nothing is lost by it. Only [Deep] audits find it.
+	Useless Problem = "useless"
 )
 
 // Harmless reports whether every promise is kept in spite of the problem.
-func (p Problem) Harmless() bool { return p == Unpublished || p == Orphan }
+func (p Problem) Harmless() bool { return p == Unpublished || p == Orphan || p == Useless }
 
 // Finding is one thing that is not as it should be.
 type Finding struct {
@@ -65,7 +69,7 @@ type Finding struct {
 	Repaired bool
 }
 
-// Options say what is audited. All but the last three are required.
+// Options say what is audited. All but the last four are required.
 type Options struct {
 	Catalog *catalog.Catalog
 	// Records is the metastore with the history of versions.
@@ -73,6 +77,9 @@ type Options struct {
 	Objects objstore.Store
 	// Engine must have the ability [engine.Inspector].
 	Engine engine.Engine
+	// Depth is how deep objects are looked into. An engine that cannot,
+	// [engine.Verifier], makes more than Shallow lake.Unsupported.
+	Depth Depth
 	// Repair publishes versions that are not.
 	Repair bool
 	// Grace is how old an object is before it counts as left behind. 0 means
@@ -81,6 +88,21 @@ type Options struct {
 	// Done is told of every table that was looked at.
 	Done func(Checked)
 }
+
+// Depth is how deep objects are looked into.
+type Depth int
+
+// The depths. Each looks at what the one before does.
+const (
+	// Shallow: manifests are read, and of other objects it is known that they are
+	// there and how long they are.
+	Shallow Depth = iota
+	// Deep: what readers read of an object before its data holds what the versions
+	// say.
+	Deep
+	// Data: every value of every row is read.
+	Data
+)
 
 // Checked is what was looked at of one table.
 type Checked struct {
@@ -93,6 +115,7 @@ type Checked struct {
 type Auditor struct {
 	opts      Options
 	inspector engine.Inspector
+	verifier  engine.Verifier // nil: shallow
 }
 
 // New returns an auditor; an engine that cannot tell what a version consists
@@ -102,13 +125,20 @@ func New(opts Options) (*Auditor, error) {
 	if !ok {
 		return nil, lake.Errorf(lake.Unsupported, "audit: engine %q does not tell what a version consists of", opts.Engine.Name())
 	}
+	verifier, ok := opts.Engine.(engine.Verifier)
+	if !ok && opts.Depth > Shallow {
+		return nil, lake.Errorf(lake.Unsupported, "audit: engine %q does not look into its objects", opts.Engine.Name())
+	}
+	if opts.Depth == Shallow {
+		verifier = nil
+	}
 	if opts.Grace == 0 {
 		opts.Grace = time.Hour
 	}
 	if opts.Done == nil {
 		opts.Done = func(Checked) {}
 	}
-	return &Auditor{opts, inspector}, nil
+	return &Auditor{opts, inspector, verifier}, nil
 }
 
 // All audits every table, of one namespace when it is not empty, and calls
@@ -257,11 +287,36 @@ func (c *check) version(ctx context.Context, snap lake.Snapshot) error {
 	for _, key := range parts.Extras {
 		c.extras[key] = true
 	}
+	if err := c.verify(ctx, snap); err != nil {
+		return err
+	}
 	if parts.Published {
 		c.needed[parts.Manifest] = need{snap.Manifest.Size, snap.Version, snap.Version}
 		return nil
 	}
 	return c.unpublished(ctx, snap, parts)
+}
+
+// verify looks into the objects that no version before needed.
+func (c *check) verify(ctx context.Context, snap lake.Snapshot) error {
+	if c.verifier == nil {
+		return nil
+	}
+	err := c.verifier.Verify(ctx, snap, engine.VerifyOptions{
+		Data: c.opts.Depth == Data,
+		Skip: func(key string) bool { return c.needed[key].by != snap.Version },
+		Found: func(f engine.Fault) error {
+			problem := Damaged
+			if f.Harmless {
+				problem = Useless
+			}
+			return c.report(snap.Version, problem, f.Key, "%v", f.Err)
+		},
+	})
+	if errors.Is(err, engine.ErrUnavailable) {
+		return nil // what is missing is told otherwise
+	}
+	return err
 }
 
 func (c *check) unpublished(ctx context.Context, snap lake.Snapshot, parts engine.Inspection) error {

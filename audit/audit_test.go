@@ -186,6 +186,29 @@ func TestEveryProblemIsNamed(t *testing.T) {
 	}
 }
 
+// TestDeepAudit: what has the length it should and other bytes is found by
+// looking into it.
+func TestDeepAudit(t *testing.T) {
+	d := deploy(t)
+	require.NoError(t, d.engine.Publish(t.Context(), d.table.Snapshot))
+	depth := func(depth audit.Depth) func(*audit.Options) { return func(o *audit.Options) { o.Depth = depth } }
+	for _, deep := range []audit.Depth{audit.Shallow, audit.Deep, audit.Data} {
+		require.Empty(t, d.audit(depth(deep)))
+	}
+	key := d.keys("/data/")[0]
+	raw, err := objstore.ReadAll(t.Context(), d.objects, key, 1<<20)
+	require.NoError(t, err)
+	d.replace(key, make([]byte, len(raw)))
+	require.Empty(t, d.audit())
+	for _, deep := range []audit.Depth{audit.Deep, audit.Data} {
+		got := d.audit(depth(deep))
+		require.Len(t, got, 1, "once, however many versions need it: %v", got)
+		require.Contains(t, got[0], "damaged")
+	}
+	_, err = audit.New(audit.Options{Engine: enginetest.NewMemory(), Depth: audit.Deep})
+	require.Equal(t, lake.Unsupported, lake.KindOf(err))
+}
+
 func TestYoungObjectsAreSomebodysWork(t *testing.T) {
 	d := deploy(t)
 	require.NoError(t, d.objects.Put(t.Context(), d.table.Snapshot.Location.Prefix()+"data/x.lance", nil))

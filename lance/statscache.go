@@ -27,6 +27,10 @@ const (
 // its manifest has. It belongs to the file: whoever deletes one deletes both.
 func StatsName(path string) string { return statsDir + path + statsExt }
 
+// DataName returns the name of a data file, given the path that its manifest
+// has.
+func DataName(path string) string { return dataDir + path }
+
 // StatsCache keeps the statistics of data files across the datasets that share
 // it. Files are immutable, so what it knows is never stale, including that a
 // file has none. It is safe for concurrent use.

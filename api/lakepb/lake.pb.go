@@ -853,6 +853,227 @@ func (x *UndropTableRequest) GetIncarnation() string {
 	return ""
 }
 
+type ListTableVersionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  *TableName             `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// 1..200; 0 means 50.
+	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// Only versions below this one; 0 begins with the current one.
+	Before        uint64 `protobuf:"varint,3,opt,name=before,proto3" json:"before,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListTableVersionsRequest) Reset() {
+	*x = ListTableVersionsRequest{}
+	mi := &file_lake_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListTableVersionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListTableVersionsRequest) ProtoMessage() {}
+
+func (x *ListTableVersionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lake_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListTableVersionsRequest.ProtoReflect.Descriptor instead.
+func (*ListTableVersionsRequest) Descriptor() ([]byte, []int) {
+	return file_lake_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ListTableVersionsRequest) GetName() *TableName {
+	if x != nil {
+		return x.Name
+	}
+	return nil
+}
+
+func (x *ListTableVersionsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListTableVersionsRequest) GetBefore() uint64 {
+	if x != nil {
+		return x.Before
+	}
+	return 0
+}
+
+type ListTableVersionsResponse struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Versions []*TableVersion        `protobuf:"bytes,1,rep,name=versions,proto3" json:"versions,omitempty"`
+	// What to ask for with before to go on; 0 at the end.
+	NextBefore    uint64 `protobuf:"varint,2,opt,name=next_before,json=nextBefore,proto3" json:"next_before,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListTableVersionsResponse) Reset() {
+	*x = ListTableVersionsResponse{}
+	mi := &file_lake_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListTableVersionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListTableVersionsResponse) ProtoMessage() {}
+
+func (x *ListTableVersionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lake_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListTableVersionsResponse.ProtoReflect.Descriptor instead.
+func (*ListTableVersionsResponse) Descriptor() ([]byte, []int) {
+	return file_lake_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ListTableVersionsResponse) GetVersions() []*TableVersion {
+	if x != nil {
+		return x.Versions
+	}
+	return nil
+}
+
+func (x *ListTableVersionsResponse) GetNextBefore() uint64 {
+	if x != nil {
+		return x.NextBefore
+	}
+	return 0
+}
+
+type TableVersion struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Version uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
+	// When its writer made it.
+	MadeAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=made_at,json=madeAt,proto3" json:"made_at,omitempty"`
+	// What made it: create, append, compact, delete and others.
+	Change string `protobuf:"bytes,3,opt,name=change,proto3" json:"change,omitempty"`
+	// The append operations that the version added, in their order.
+	Operations uint64 `protobuf:"varint,4,opt,name=operations,proto3" json:"operations,omitempty"`
+	// Rows that are not deleted.
+	Rows uint64 `protobuf:"varint,5,opt,name=rows,proto3" json:"rows,omitempty"`
+	// Pieces of data, and the bytes of their objects.
+	Parts uint64 `protobuf:"varint,6,opt,name=parts,proto3" json:"parts,omitempty"`
+	Bytes uint64 `protobuf:"varint,7,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// Names that keep the version, in order.
+	Tags          []string `protobuf:"bytes,8,rep,name=tags,proto3" json:"tags,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TableVersion) Reset() {
+	*x = TableVersion{}
+	mi := &file_lake_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TableVersion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TableVersion) ProtoMessage() {}
+
+func (x *TableVersion) ProtoReflect() protoreflect.Message {
+	mi := &file_lake_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TableVersion.ProtoReflect.Descriptor instead.
+func (*TableVersion) Descriptor() ([]byte, []int) {
+	return file_lake_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *TableVersion) GetVersion() uint64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *TableVersion) GetMadeAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.MadeAt
+	}
+	return nil
+}
+
+func (x *TableVersion) GetChange() string {
+	if x != nil {
+		return x.Change
+	}
+	return ""
+}
+
+func (x *TableVersion) GetOperations() uint64 {
+	if x != nil {
+		return x.Operations
+	}
+	return 0
+}
+
+func (x *TableVersion) GetRows() uint64 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
+}
+
+func (x *TableVersion) GetParts() uint64 {
+	if x != nil {
+		return x.Parts
+	}
+	return 0
+}
+
+func (x *TableVersion) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *TableVersion) GetTags() []string {
+	if x != nil {
+		return x.Tags
+	}
+	return nil
+}
+
 type CompactTableRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  *TableName             `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -864,7 +1085,7 @@ type CompactTableRequest struct {
 
 func (x *CompactTableRequest) Reset() {
 	*x = CompactTableRequest{}
-	mi := &file_lake_proto_msgTypes[11]
+	mi := &file_lake_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -876,7 +1097,7 @@ func (x *CompactTableRequest) String() string {
 func (*CompactTableRequest) ProtoMessage() {}
 
 func (x *CompactTableRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[11]
+	mi := &file_lake_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -889,7 +1110,7 @@ func (x *CompactTableRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactTableRequest.ProtoReflect.Descriptor instead.
 func (*CompactTableRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{11}
+	return file_lake_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *CompactTableRequest) GetName() *TableName {
@@ -924,7 +1145,7 @@ type CompactTableResponse struct {
 
 func (x *CompactTableResponse) Reset() {
 	*x = CompactTableResponse{}
-	mi := &file_lake_proto_msgTypes[12]
+	mi := &file_lake_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -936,7 +1157,7 @@ func (x *CompactTableResponse) String() string {
 func (*CompactTableResponse) ProtoMessage() {}
 
 func (x *CompactTableResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[12]
+	mi := &file_lake_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -949,7 +1170,7 @@ func (x *CompactTableResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactTableResponse.ProtoReflect.Descriptor instead.
 func (*CompactTableResponse) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{12}
+	return file_lake_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CompactTableResponse) GetProcedureId() string {
@@ -1004,7 +1225,7 @@ type CatalogSnapshotRequest struct {
 
 func (x *CatalogSnapshotRequest) Reset() {
 	*x = CatalogSnapshotRequest{}
-	mi := &file_lake_proto_msgTypes[13]
+	mi := &file_lake_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1016,7 +1237,7 @@ func (x *CatalogSnapshotRequest) String() string {
 func (*CatalogSnapshotRequest) ProtoMessage() {}
 
 func (x *CatalogSnapshotRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[13]
+	mi := &file_lake_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1029,7 +1250,7 @@ func (x *CatalogSnapshotRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CatalogSnapshotRequest.ProtoReflect.Descriptor instead.
 func (*CatalogSnapshotRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{13}
+	return file_lake_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *CatalogSnapshotRequest) GetKnownGeneration() string {
@@ -1053,7 +1274,7 @@ type CatalogSnapshotResponse struct {
 
 func (x *CatalogSnapshotResponse) Reset() {
 	*x = CatalogSnapshotResponse{}
-	mi := &file_lake_proto_msgTypes[14]
+	mi := &file_lake_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1065,7 +1286,7 @@ func (x *CatalogSnapshotResponse) String() string {
 func (*CatalogSnapshotResponse) ProtoMessage() {}
 
 func (x *CatalogSnapshotResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[14]
+	mi := &file_lake_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1078,7 +1299,7 @@ func (x *CatalogSnapshotResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CatalogSnapshotResponse.ProtoReflect.Descriptor instead.
 func (*CatalogSnapshotResponse) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{14}
+	return file_lake_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CatalogSnapshotResponse) GetGeneration() string {
@@ -1137,7 +1358,7 @@ type Procedure struct {
 
 func (x *Procedure) Reset() {
 	*x = Procedure{}
-	mi := &file_lake_proto_msgTypes[15]
+	mi := &file_lake_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1149,7 +1370,7 @@ func (x *Procedure) String() string {
 func (*Procedure) ProtoMessage() {}
 
 func (x *Procedure) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[15]
+	mi := &file_lake_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1162,7 +1383,7 @@ func (x *Procedure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Procedure.ProtoReflect.Descriptor instead.
 func (*Procedure) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{15}
+	return file_lake_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Procedure) GetKind() string {
@@ -1295,7 +1516,7 @@ type ProcedureApproval struct {
 
 func (x *ProcedureApproval) Reset() {
 	*x = ProcedureApproval{}
-	mi := &file_lake_proto_msgTypes[16]
+	mi := &file_lake_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1307,7 +1528,7 @@ func (x *ProcedureApproval) String() string {
 func (*ProcedureApproval) ProtoMessage() {}
 
 func (x *ProcedureApproval) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[16]
+	mi := &file_lake_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1320,7 +1541,7 @@ func (x *ProcedureApproval) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcedureApproval.ProtoReflect.Descriptor instead.
 func (*ProcedureApproval) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{16}
+	return file_lake_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ProcedureApproval) GetBy() string {
@@ -1358,7 +1579,7 @@ type StartProcedureRequest struct {
 
 func (x *StartProcedureRequest) Reset() {
 	*x = StartProcedureRequest{}
-	mi := &file_lake_proto_msgTypes[17]
+	mi := &file_lake_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1370,7 +1591,7 @@ func (x *StartProcedureRequest) String() string {
 func (*StartProcedureRequest) ProtoMessage() {}
 
 func (x *StartProcedureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[17]
+	mi := &file_lake_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1383,7 +1604,7 @@ func (x *StartProcedureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartProcedureRequest.ProtoReflect.Descriptor instead.
 func (*StartProcedureRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{17}
+	return file_lake_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *StartProcedureRequest) GetKind() string {
@@ -1418,7 +1639,7 @@ type StartProcedureResponse struct {
 
 func (x *StartProcedureResponse) Reset() {
 	*x = StartProcedureResponse{}
-	mi := &file_lake_proto_msgTypes[18]
+	mi := &file_lake_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1430,7 +1651,7 @@ func (x *StartProcedureResponse) String() string {
 func (*StartProcedureResponse) ProtoMessage() {}
 
 func (x *StartProcedureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[18]
+	mi := &file_lake_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1443,7 +1664,7 @@ func (x *StartProcedureResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartProcedureResponse.ProtoReflect.Descriptor instead.
 func (*StartProcedureResponse) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{18}
+	return file_lake_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *StartProcedureResponse) GetProcedure() *Procedure {
@@ -1477,7 +1698,7 @@ type ControlProcedureRequest struct {
 
 func (x *ControlProcedureRequest) Reset() {
 	*x = ControlProcedureRequest{}
-	mi := &file_lake_proto_msgTypes[19]
+	mi := &file_lake_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1489,7 +1710,7 @@ func (x *ControlProcedureRequest) String() string {
 func (*ControlProcedureRequest) ProtoMessage() {}
 
 func (x *ControlProcedureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[19]
+	mi := &file_lake_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1502,7 +1723,7 @@ func (x *ControlProcedureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlProcedureRequest.ProtoReflect.Descriptor instead.
 func (*ControlProcedureRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{19}
+	return file_lake_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ControlProcedureRequest) GetKind() string {
@@ -1561,7 +1782,7 @@ type ControlProcedureResponse struct {
 
 func (x *ControlProcedureResponse) Reset() {
 	*x = ControlProcedureResponse{}
-	mi := &file_lake_proto_msgTypes[20]
+	mi := &file_lake_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1573,7 +1794,7 @@ func (x *ControlProcedureResponse) String() string {
 func (*ControlProcedureResponse) ProtoMessage() {}
 
 func (x *ControlProcedureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[20]
+	mi := &file_lake_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1586,7 +1807,7 @@ func (x *ControlProcedureResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlProcedureResponse.ProtoReflect.Descriptor instead.
 func (*ControlProcedureResponse) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{20}
+	return file_lake_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ControlProcedureResponse) GetProcedure() *Procedure {
@@ -1622,7 +1843,7 @@ type ListProcedureEventsRequest struct {
 
 func (x *ListProcedureEventsRequest) Reset() {
 	*x = ListProcedureEventsRequest{}
-	mi := &file_lake_proto_msgTypes[21]
+	mi := &file_lake_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1634,7 +1855,7 @@ func (x *ListProcedureEventsRequest) String() string {
 func (*ListProcedureEventsRequest) ProtoMessage() {}
 
 func (x *ListProcedureEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[21]
+	mi := &file_lake_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1647,7 +1868,7 @@ func (x *ListProcedureEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListProcedureEventsRequest.ProtoReflect.Descriptor instead.
 func (*ListProcedureEventsRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{21}
+	return file_lake_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListProcedureEventsRequest) GetKind() string {
@@ -1688,7 +1909,7 @@ type ListProcedureEventsResponse struct {
 
 func (x *ListProcedureEventsResponse) Reset() {
 	*x = ListProcedureEventsResponse{}
-	mi := &file_lake_proto_msgTypes[22]
+	mi := &file_lake_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1700,7 +1921,7 @@ func (x *ListProcedureEventsResponse) String() string {
 func (*ListProcedureEventsResponse) ProtoMessage() {}
 
 func (x *ListProcedureEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[22]
+	mi := &file_lake_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1713,7 +1934,7 @@ func (x *ListProcedureEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListProcedureEventsResponse.ProtoReflect.Descriptor instead.
 func (*ListProcedureEventsResponse) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{22}
+	return file_lake_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListProcedureEventsResponse) GetEvents() []*ProcedureEvent {
@@ -1750,7 +1971,7 @@ type ProcedureEvent struct {
 
 func (x *ProcedureEvent) Reset() {
 	*x = ProcedureEvent{}
-	mi := &file_lake_proto_msgTypes[23]
+	mi := &file_lake_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1762,7 +1983,7 @@ func (x *ProcedureEvent) String() string {
 func (*ProcedureEvent) ProtoMessage() {}
 
 func (x *ProcedureEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[23]
+	mi := &file_lake_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1775,7 +1996,7 @@ func (x *ProcedureEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcedureEvent.ProtoReflect.Descriptor instead.
 func (*ProcedureEvent) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{23}
+	return file_lake_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ProcedureEvent) GetAction() string {
@@ -1853,7 +2074,7 @@ type ListProceduresRequest struct {
 
 func (x *ListProceduresRequest) Reset() {
 	*x = ListProceduresRequest{}
-	mi := &file_lake_proto_msgTypes[24]
+	mi := &file_lake_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1865,7 +2086,7 @@ func (x *ListProceduresRequest) String() string {
 func (*ListProceduresRequest) ProtoMessage() {}
 
 func (x *ListProceduresRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[24]
+	mi := &file_lake_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1878,7 +2099,7 @@ func (x *ListProceduresRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListProceduresRequest.ProtoReflect.Descriptor instead.
 func (*ListProceduresRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{24}
+	return file_lake_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ListProceduresRequest) GetKind() string {
@@ -1912,7 +2133,7 @@ type ListProceduresResponse struct {
 
 func (x *ListProceduresResponse) Reset() {
 	*x = ListProceduresResponse{}
-	mi := &file_lake_proto_msgTypes[25]
+	mi := &file_lake_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1924,7 +2145,7 @@ func (x *ListProceduresResponse) String() string {
 func (*ListProceduresResponse) ProtoMessage() {}
 
 func (x *ListProceduresResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[25]
+	mi := &file_lake_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1937,7 +2158,7 @@ func (x *ListProceduresResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListProceduresResponse.ProtoReflect.Descriptor instead.
 func (*ListProceduresResponse) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{25}
+	return file_lake_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListProceduresResponse) GetProcedures() []*Procedure {
@@ -1964,7 +2185,7 @@ type GetProcedureRequest struct {
 
 func (x *GetProcedureRequest) Reset() {
 	*x = GetProcedureRequest{}
-	mi := &file_lake_proto_msgTypes[26]
+	mi := &file_lake_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1976,7 +2197,7 @@ func (x *GetProcedureRequest) String() string {
 func (*GetProcedureRequest) ProtoMessage() {}
 
 func (x *GetProcedureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[26]
+	mi := &file_lake_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1989,7 +2210,7 @@ func (x *GetProcedureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetProcedureRequest.ProtoReflect.Descriptor instead.
 func (*GetProcedureRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{26}
+	return file_lake_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *GetProcedureRequest) GetKind() string {
@@ -2024,7 +2245,7 @@ type AppendCommand struct {
 
 func (x *AppendCommand) Reset() {
 	*x = AppendCommand{}
-	mi := &file_lake_proto_msgTypes[27]
+	mi := &file_lake_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2036,7 +2257,7 @@ func (x *AppendCommand) String() string {
 func (*AppendCommand) ProtoMessage() {}
 
 func (x *AppendCommand) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[27]
+	mi := &file_lake_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2049,7 +2270,7 @@ func (x *AppendCommand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendCommand.ProtoReflect.Descriptor instead.
 func (*AppendCommand) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{27}
+	return file_lake_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *AppendCommand) GetName() *TableName {
@@ -2094,7 +2315,7 @@ type AppendResult struct {
 
 func (x *AppendResult) Reset() {
 	*x = AppendResult{}
-	mi := &file_lake_proto_msgTypes[28]
+	mi := &file_lake_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2106,7 +2327,7 @@ func (x *AppendResult) String() string {
 func (*AppendResult) ProtoMessage() {}
 
 func (x *AppendResult) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[28]
+	mi := &file_lake_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2119,7 +2340,7 @@ func (x *AppendResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendResult.ProtoReflect.Descriptor instead.
 func (*AppendResult) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{28}
+	return file_lake_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *AppendResult) GetVersion() uint64 {
@@ -2205,7 +2426,26 @@ const file_lake_proto_rawDesc = "" +
 	"\adry_run\x18\x05 \x01(\bR\x06dryRun\"^\n" +
 	"\x12UndropTableRequest\x12&\n" +
 	"\x04name\x18\x01 \x01(\v2\x12.lake.v1.TableNameR\x04name\x12 \n" +
-	"\vincarnation\x18\x02 \x01(\tR\vincarnation\"V\n" +
+	"\vincarnation\x18\x02 \x01(\tR\vincarnation\"w\n" +
+	"\x18ListTableVersionsRequest\x12&\n" +
+	"\x04name\x18\x01 \x01(\v2\x12.lake.v1.TableNameR\x04name\x12\x1b\n" +
+	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x16\n" +
+	"\x06before\x18\x03 \x01(\x04R\x06before\"o\n" +
+	"\x19ListTableVersionsResponse\x121\n" +
+	"\bversions\x18\x01 \x03(\v2\x15.lake.v1.TableVersionR\bversions\x12\x1f\n" +
+	"\vnext_before\x18\x02 \x01(\x04R\n" +
+	"nextBefore\"\xe9\x01\n" +
+	"\fTableVersion\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\x04R\aversion\x123\n" +
+	"\amade_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x06madeAt\x12\x16\n" +
+	"\x06change\x18\x03 \x01(\tR\x06change\x12\x1e\n" +
+	"\n" +
+	"operations\x18\x04 \x01(\x04R\n" +
+	"operations\x12\x12\n" +
+	"\x04rows\x18\x05 \x01(\x04R\x04rows\x12\x14\n" +
+	"\x05parts\x18\x06 \x01(\x04R\x05parts\x12\x14\n" +
+	"\x05bytes\x18\a \x01(\x04R\x05bytes\x12\x12\n" +
+	"\x04tags\x18\b \x03(\tR\x04tags\"V\n" +
 	"\x13CompactTableRequest\x12&\n" +
 	"\x04name\x18\x01 \x01(\v2\x12.lake.v1.TableNameR\x04name\x12\x17\n" +
 	"\adry_run\x18\x02 \x01(\bR\x06dryRun\"\xd3\x01\n" +
@@ -2332,7 +2572,7 @@ const file_lake_proto_rawDesc = "" +
 	"\x16PROCEDURE_ORDER_CANCEL\x10\x03\x12\x1b\n" +
 	"\x17PROCEDURE_ORDER_APPROVE\x10\x04\x12\x19\n" +
 	"\x15PROCEDURE_ORDER_RETRY\x10\x05\x12\x1c\n" +
-	"\x18PROCEDURE_ORDER_SET_RATE\x10\x062\xe7\x03\n" +
+	"\x18PROCEDURE_ORDER_SET_RATE\x10\x062\xc3\x04\n" +
 	"\aCatalog\x12:\n" +
 	"\vCreateTable\x12\x1b.lake.v1.CreateTableRequest\x1a\x0e.lake.v1.Table\x124\n" +
 	"\bGetTable\x12\x18.lake.v1.GetTableRequest\x1a\x0e.lake.v1.Table\x12E\n" +
@@ -2340,7 +2580,8 @@ const file_lake_proto_rawDesc = "" +
 	"ListTables\x12\x1a.lake.v1.ListTablesRequest\x1a\x1b.lake.v1.ListTablesResponse\x12B\n" +
 	"\tDropTable\x12\x19.lake.v1.DropTableRequest\x1a\x1a.lake.v1.DropTableResponse\x12:\n" +
 	"\vUndropTable\x12\x1b.lake.v1.UndropTableRequest\x1a\x0e.lake.v1.Table\x12K\n" +
-	"\fCompactTable\x12\x1c.lake.v1.CompactTableRequest\x1a\x1d.lake.v1.CompactTableResponse\x12V\n" +
+	"\fCompactTable\x12\x1c.lake.v1.CompactTableRequest\x1a\x1d.lake.v1.CompactTableResponse\x12Z\n" +
+	"\x11ListTableVersions\x12!.lake.v1.ListTableVersionsRequest\x1a\".lake.v1.ListTableVersionsResponse\x12V\n" +
 	"\x0fCatalogSnapshot\x12\x1f.lake.v1.CatalogSnapshotRequest\x1a .lake.v1.CatalogSnapshotResponse0\x012\xaf\x03\n" +
 	"\n" +
 	"Procedures\x12Q\n" +
@@ -2363,7 +2604,7 @@ func file_lake_proto_rawDescGZIP() []byte {
 }
 
 var file_lake_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_lake_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_lake_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_lake_proto_goTypes = []any{
 	(ProcedureState)(0),                 // 0: lake.v1.ProcedureState
 	(ProcedureOrder)(0),                 // 1: lake.v1.ProcedureOrder
@@ -2378,89 +2619,97 @@ var file_lake_proto_goTypes = []any{
 	(*DropTableRequest)(nil),            // 10: lake.v1.DropTableRequest
 	(*DropTableResponse)(nil),           // 11: lake.v1.DropTableResponse
 	(*UndropTableRequest)(nil),          // 12: lake.v1.UndropTableRequest
-	(*CompactTableRequest)(nil),         // 13: lake.v1.CompactTableRequest
-	(*CompactTableResponse)(nil),        // 14: lake.v1.CompactTableResponse
-	(*CatalogSnapshotRequest)(nil),      // 15: lake.v1.CatalogSnapshotRequest
-	(*CatalogSnapshotResponse)(nil),     // 16: lake.v1.CatalogSnapshotResponse
-	(*Procedure)(nil),                   // 17: lake.v1.Procedure
-	(*ProcedureApproval)(nil),           // 18: lake.v1.ProcedureApproval
-	(*StartProcedureRequest)(nil),       // 19: lake.v1.StartProcedureRequest
-	(*StartProcedureResponse)(nil),      // 20: lake.v1.StartProcedureResponse
-	(*ControlProcedureRequest)(nil),     // 21: lake.v1.ControlProcedureRequest
-	(*ControlProcedureResponse)(nil),    // 22: lake.v1.ControlProcedureResponse
-	(*ListProcedureEventsRequest)(nil),  // 23: lake.v1.ListProcedureEventsRequest
-	(*ListProcedureEventsResponse)(nil), // 24: lake.v1.ListProcedureEventsResponse
-	(*ProcedureEvent)(nil),              // 25: lake.v1.ProcedureEvent
-	(*ListProceduresRequest)(nil),       // 26: lake.v1.ListProceduresRequest
-	(*ListProceduresResponse)(nil),      // 27: lake.v1.ListProceduresResponse
-	(*GetProcedureRequest)(nil),         // 28: lake.v1.GetProcedureRequest
-	(*AppendCommand)(nil),               // 29: lake.v1.AppendCommand
-	(*AppendResult)(nil),                // 30: lake.v1.AppendResult
-	nil,                                 // 31: lake.v1.Procedure.CountersEntry
-	(*timestamppb.Timestamp)(nil),       // 32: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),         // 33: google.protobuf.Duration
+	(*ListTableVersionsRequest)(nil),    // 13: lake.v1.ListTableVersionsRequest
+	(*ListTableVersionsResponse)(nil),   // 14: lake.v1.ListTableVersionsResponse
+	(*TableVersion)(nil),                // 15: lake.v1.TableVersion
+	(*CompactTableRequest)(nil),         // 16: lake.v1.CompactTableRequest
+	(*CompactTableResponse)(nil),        // 17: lake.v1.CompactTableResponse
+	(*CatalogSnapshotRequest)(nil),      // 18: lake.v1.CatalogSnapshotRequest
+	(*CatalogSnapshotResponse)(nil),     // 19: lake.v1.CatalogSnapshotResponse
+	(*Procedure)(nil),                   // 20: lake.v1.Procedure
+	(*ProcedureApproval)(nil),           // 21: lake.v1.ProcedureApproval
+	(*StartProcedureRequest)(nil),       // 22: lake.v1.StartProcedureRequest
+	(*StartProcedureResponse)(nil),      // 23: lake.v1.StartProcedureResponse
+	(*ControlProcedureRequest)(nil),     // 24: lake.v1.ControlProcedureRequest
+	(*ControlProcedureResponse)(nil),    // 25: lake.v1.ControlProcedureResponse
+	(*ListProcedureEventsRequest)(nil),  // 26: lake.v1.ListProcedureEventsRequest
+	(*ListProcedureEventsResponse)(nil), // 27: lake.v1.ListProcedureEventsResponse
+	(*ProcedureEvent)(nil),              // 28: lake.v1.ProcedureEvent
+	(*ListProceduresRequest)(nil),       // 29: lake.v1.ListProceduresRequest
+	(*ListProceduresResponse)(nil),      // 30: lake.v1.ListProceduresResponse
+	(*GetProcedureRequest)(nil),         // 31: lake.v1.GetProcedureRequest
+	(*AppendCommand)(nil),               // 32: lake.v1.AppendCommand
+	(*AppendResult)(nil),                // 33: lake.v1.AppendResult
+	nil,                                 // 34: lake.v1.Procedure.CountersEntry
+	(*timestamppb.Timestamp)(nil),       // 35: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),         // 36: google.protobuf.Duration
 }
 var file_lake_proto_depIdxs = []int32{
 	3,  // 0: lake.v1.Snapshot.manifest:type_name -> lake.v1.Manifest
 	2,  // 1: lake.v1.Table.name:type_name -> lake.v1.TableName
 	4,  // 2: lake.v1.Table.snapshot:type_name -> lake.v1.Snapshot
-	32, // 3: lake.v1.Table.created_at:type_name -> google.protobuf.Timestamp
-	32, // 4: lake.v1.Table.updated_at:type_name -> google.protobuf.Timestamp
+	35, // 3: lake.v1.Table.created_at:type_name -> google.protobuf.Timestamp
+	35, // 4: lake.v1.Table.updated_at:type_name -> google.protobuf.Timestamp
 	2,  // 5: lake.v1.CreateTableRequest.name:type_name -> lake.v1.TableName
 	2,  // 6: lake.v1.GetTableRequest.name:type_name -> lake.v1.TableName
 	5,  // 7: lake.v1.ListTablesResponse.tables:type_name -> lake.v1.Table
 	2,  // 8: lake.v1.DropTableRequest.name:type_name -> lake.v1.TableName
-	33, // 9: lake.v1.DropTableRequest.undrop_window:type_name -> google.protobuf.Duration
+	36, // 9: lake.v1.DropTableRequest.undrop_window:type_name -> google.protobuf.Duration
 	5,  // 10: lake.v1.DropTableResponse.dropped:type_name -> lake.v1.Table
-	32, // 11: lake.v1.DropTableResponse.purge_after:type_name -> google.protobuf.Timestamp
+	35, // 11: lake.v1.DropTableResponse.purge_after:type_name -> google.protobuf.Timestamp
 	2,  // 12: lake.v1.UndropTableRequest.name:type_name -> lake.v1.TableName
-	2,  // 13: lake.v1.CompactTableRequest.name:type_name -> lake.v1.TableName
-	5,  // 14: lake.v1.CompactTableResponse.table:type_name -> lake.v1.Table
-	5,  // 15: lake.v1.CatalogSnapshotResponse.tables:type_name -> lake.v1.Table
-	0,  // 16: lake.v1.Procedure.state:type_name -> lake.v1.ProcedureState
-	31, // 17: lake.v1.Procedure.counters:type_name -> lake.v1.Procedure.CountersEntry
-	32, // 18: lake.v1.Procedure.created_at:type_name -> google.protobuf.Timestamp
-	32, // 19: lake.v1.Procedure.updated_at:type_name -> google.protobuf.Timestamp
-	18, // 20: lake.v1.Procedure.approval:type_name -> lake.v1.ProcedureApproval
-	2,  // 21: lake.v1.Procedure.table:type_name -> lake.v1.TableName
-	32, // 22: lake.v1.ProcedureApproval.at:type_name -> google.protobuf.Timestamp
-	17, // 23: lake.v1.StartProcedureResponse.procedure:type_name -> lake.v1.Procedure
-	1,  // 24: lake.v1.ControlProcedureRequest.order:type_name -> lake.v1.ProcedureOrder
-	17, // 25: lake.v1.ControlProcedureResponse.procedure:type_name -> lake.v1.Procedure
-	25, // 26: lake.v1.ListProcedureEventsResponse.events:type_name -> lake.v1.ProcedureEvent
-	32, // 27: lake.v1.ProcedureEvent.at:type_name -> google.protobuf.Timestamp
-	0,  // 28: lake.v1.ProcedureEvent.state:type_name -> lake.v1.ProcedureState
-	17, // 29: lake.v1.ListProceduresResponse.procedures:type_name -> lake.v1.Procedure
-	2,  // 30: lake.v1.AppendCommand.name:type_name -> lake.v1.TableName
-	6,  // 31: lake.v1.Catalog.CreateTable:input_type -> lake.v1.CreateTableRequest
-	7,  // 32: lake.v1.Catalog.GetTable:input_type -> lake.v1.GetTableRequest
-	8,  // 33: lake.v1.Catalog.ListTables:input_type -> lake.v1.ListTablesRequest
-	10, // 34: lake.v1.Catalog.DropTable:input_type -> lake.v1.DropTableRequest
-	12, // 35: lake.v1.Catalog.UndropTable:input_type -> lake.v1.UndropTableRequest
-	13, // 36: lake.v1.Catalog.CompactTable:input_type -> lake.v1.CompactTableRequest
-	15, // 37: lake.v1.Catalog.CatalogSnapshot:input_type -> lake.v1.CatalogSnapshotRequest
-	26, // 38: lake.v1.Procedures.ListProcedures:input_type -> lake.v1.ListProceduresRequest
-	28, // 39: lake.v1.Procedures.GetProcedure:input_type -> lake.v1.GetProcedureRequest
-	19, // 40: lake.v1.Procedures.StartProcedure:input_type -> lake.v1.StartProcedureRequest
-	21, // 41: lake.v1.Procedures.ControlProcedure:input_type -> lake.v1.ControlProcedureRequest
-	23, // 42: lake.v1.Procedures.ListProcedureEvents:input_type -> lake.v1.ListProcedureEventsRequest
-	5,  // 43: lake.v1.Catalog.CreateTable:output_type -> lake.v1.Table
-	5,  // 44: lake.v1.Catalog.GetTable:output_type -> lake.v1.Table
-	9,  // 45: lake.v1.Catalog.ListTables:output_type -> lake.v1.ListTablesResponse
-	11, // 46: lake.v1.Catalog.DropTable:output_type -> lake.v1.DropTableResponse
-	5,  // 47: lake.v1.Catalog.UndropTable:output_type -> lake.v1.Table
-	14, // 48: lake.v1.Catalog.CompactTable:output_type -> lake.v1.CompactTableResponse
-	16, // 49: lake.v1.Catalog.CatalogSnapshot:output_type -> lake.v1.CatalogSnapshotResponse
-	27, // 50: lake.v1.Procedures.ListProcedures:output_type -> lake.v1.ListProceduresResponse
-	17, // 51: lake.v1.Procedures.GetProcedure:output_type -> lake.v1.Procedure
-	20, // 52: lake.v1.Procedures.StartProcedure:output_type -> lake.v1.StartProcedureResponse
-	22, // 53: lake.v1.Procedures.ControlProcedure:output_type -> lake.v1.ControlProcedureResponse
-	24, // 54: lake.v1.Procedures.ListProcedureEvents:output_type -> lake.v1.ListProcedureEventsResponse
-	43, // [43:55] is the sub-list for method output_type
-	31, // [31:43] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	2,  // 13: lake.v1.ListTableVersionsRequest.name:type_name -> lake.v1.TableName
+	15, // 14: lake.v1.ListTableVersionsResponse.versions:type_name -> lake.v1.TableVersion
+	35, // 15: lake.v1.TableVersion.made_at:type_name -> google.protobuf.Timestamp
+	2,  // 16: lake.v1.CompactTableRequest.name:type_name -> lake.v1.TableName
+	5,  // 17: lake.v1.CompactTableResponse.table:type_name -> lake.v1.Table
+	5,  // 18: lake.v1.CatalogSnapshotResponse.tables:type_name -> lake.v1.Table
+	0,  // 19: lake.v1.Procedure.state:type_name -> lake.v1.ProcedureState
+	34, // 20: lake.v1.Procedure.counters:type_name -> lake.v1.Procedure.CountersEntry
+	35, // 21: lake.v1.Procedure.created_at:type_name -> google.protobuf.Timestamp
+	35, // 22: lake.v1.Procedure.updated_at:type_name -> google.protobuf.Timestamp
+	21, // 23: lake.v1.Procedure.approval:type_name -> lake.v1.ProcedureApproval
+	2,  // 24: lake.v1.Procedure.table:type_name -> lake.v1.TableName
+	35, // 25: lake.v1.ProcedureApproval.at:type_name -> google.protobuf.Timestamp
+	20, // 26: lake.v1.StartProcedureResponse.procedure:type_name -> lake.v1.Procedure
+	1,  // 27: lake.v1.ControlProcedureRequest.order:type_name -> lake.v1.ProcedureOrder
+	20, // 28: lake.v1.ControlProcedureResponse.procedure:type_name -> lake.v1.Procedure
+	28, // 29: lake.v1.ListProcedureEventsResponse.events:type_name -> lake.v1.ProcedureEvent
+	35, // 30: lake.v1.ProcedureEvent.at:type_name -> google.protobuf.Timestamp
+	0,  // 31: lake.v1.ProcedureEvent.state:type_name -> lake.v1.ProcedureState
+	20, // 32: lake.v1.ListProceduresResponse.procedures:type_name -> lake.v1.Procedure
+	2,  // 33: lake.v1.AppendCommand.name:type_name -> lake.v1.TableName
+	6,  // 34: lake.v1.Catalog.CreateTable:input_type -> lake.v1.CreateTableRequest
+	7,  // 35: lake.v1.Catalog.GetTable:input_type -> lake.v1.GetTableRequest
+	8,  // 36: lake.v1.Catalog.ListTables:input_type -> lake.v1.ListTablesRequest
+	10, // 37: lake.v1.Catalog.DropTable:input_type -> lake.v1.DropTableRequest
+	12, // 38: lake.v1.Catalog.UndropTable:input_type -> lake.v1.UndropTableRequest
+	16, // 39: lake.v1.Catalog.CompactTable:input_type -> lake.v1.CompactTableRequest
+	13, // 40: lake.v1.Catalog.ListTableVersions:input_type -> lake.v1.ListTableVersionsRequest
+	18, // 41: lake.v1.Catalog.CatalogSnapshot:input_type -> lake.v1.CatalogSnapshotRequest
+	29, // 42: lake.v1.Procedures.ListProcedures:input_type -> lake.v1.ListProceduresRequest
+	31, // 43: lake.v1.Procedures.GetProcedure:input_type -> lake.v1.GetProcedureRequest
+	22, // 44: lake.v1.Procedures.StartProcedure:input_type -> lake.v1.StartProcedureRequest
+	24, // 45: lake.v1.Procedures.ControlProcedure:input_type -> lake.v1.ControlProcedureRequest
+	26, // 46: lake.v1.Procedures.ListProcedureEvents:input_type -> lake.v1.ListProcedureEventsRequest
+	5,  // 47: lake.v1.Catalog.CreateTable:output_type -> lake.v1.Table
+	5,  // 48: lake.v1.Catalog.GetTable:output_type -> lake.v1.Table
+	9,  // 49: lake.v1.Catalog.ListTables:output_type -> lake.v1.ListTablesResponse
+	11, // 50: lake.v1.Catalog.DropTable:output_type -> lake.v1.DropTableResponse
+	5,  // 51: lake.v1.Catalog.UndropTable:output_type -> lake.v1.Table
+	17, // 52: lake.v1.Catalog.CompactTable:output_type -> lake.v1.CompactTableResponse
+	14, // 53: lake.v1.Catalog.ListTableVersions:output_type -> lake.v1.ListTableVersionsResponse
+	19, // 54: lake.v1.Catalog.CatalogSnapshot:output_type -> lake.v1.CatalogSnapshotResponse
+	30, // 55: lake.v1.Procedures.ListProcedures:output_type -> lake.v1.ListProceduresResponse
+	20, // 56: lake.v1.Procedures.GetProcedure:output_type -> lake.v1.Procedure
+	23, // 57: lake.v1.Procedures.StartProcedure:output_type -> lake.v1.StartProcedureResponse
+	25, // 58: lake.v1.Procedures.ControlProcedure:output_type -> lake.v1.ControlProcedureResponse
+	27, // 59: lake.v1.Procedures.ListProcedureEvents:output_type -> lake.v1.ListProcedureEventsResponse
+	47, // [47:60] is the sub-list for method output_type
+	34, // [34:47] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_lake_proto_init() }
@@ -2474,7 +2723,7 @@ func file_lake_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lake_proto_rawDesc), len(file_lake_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   30,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -24,13 +24,14 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Catalog_CreateTable_FullMethodName     = "/lake.v1.Catalog/CreateTable"
-	Catalog_GetTable_FullMethodName        = "/lake.v1.Catalog/GetTable"
-	Catalog_ListTables_FullMethodName      = "/lake.v1.Catalog/ListTables"
-	Catalog_DropTable_FullMethodName       = "/lake.v1.Catalog/DropTable"
-	Catalog_UndropTable_FullMethodName     = "/lake.v1.Catalog/UndropTable"
-	Catalog_CompactTable_FullMethodName    = "/lake.v1.Catalog/CompactTable"
-	Catalog_CatalogSnapshot_FullMethodName = "/lake.v1.Catalog/CatalogSnapshot"
+	Catalog_CreateTable_FullMethodName       = "/lake.v1.Catalog/CreateTable"
+	Catalog_GetTable_FullMethodName          = "/lake.v1.Catalog/GetTable"
+	Catalog_ListTables_FullMethodName        = "/lake.v1.Catalog/ListTables"
+	Catalog_DropTable_FullMethodName         = "/lake.v1.Catalog/DropTable"
+	Catalog_UndropTable_FullMethodName       = "/lake.v1.Catalog/UndropTable"
+	Catalog_CompactTable_FullMethodName      = "/lake.v1.Catalog/CompactTable"
+	Catalog_ListTableVersions_FullMethodName = "/lake.v1.Catalog/ListTableVersions"
+	Catalog_CatalogSnapshot_FullMethodName   = "/lake.v1.Catalog/CatalogSnapshot"
 )
 
 // CatalogClient is the client API for Catalog service.
@@ -64,6 +65,9 @@ type CatalogClient interface {
 	// stay, and so do older versions. Those who ask while one is under way share
 	// it.
 	CompactTable(ctx context.Context, in *CompactTableRequest, opts ...grpc.CallOption) (*CompactTableResponse, error)
+	// ListTableVersions tells what a table's versions hold and what made them, the
+	// newest first. Versions that were given up are not among them.
+	ListTableVersions(ctx context.Context, in *ListTableVersionsRequest, opts ...grpc.CallOption) (*ListTableVersionsResponse, error)
 	// CatalogSnapshot streams the whole directory, or says that it did not
 	// change since known_generation.
 	CatalogSnapshot(ctx context.Context, in *CatalogSnapshotRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CatalogSnapshotResponse], error)
@@ -137,6 +141,16 @@ func (c *catalogClient) CompactTable(ctx context.Context, in *CompactTableReques
 	return out, nil
 }
 
+func (c *catalogClient) ListTableVersions(ctx context.Context, in *ListTableVersionsRequest, opts ...grpc.CallOption) (*ListTableVersionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListTableVersionsResponse)
+	err := c.cc.Invoke(ctx, Catalog_ListTableVersions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *catalogClient) CatalogSnapshot(ctx context.Context, in *CatalogSnapshotRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CatalogSnapshotResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &Catalog_ServiceDesc.Streams[0], Catalog_CatalogSnapshot_FullMethodName, cOpts...)
@@ -187,6 +201,9 @@ type CatalogServer interface {
 	// stay, and so do older versions. Those who ask while one is under way share
 	// it.
 	CompactTable(context.Context, *CompactTableRequest) (*CompactTableResponse, error)
+	// ListTableVersions tells what a table's versions hold and what made them, the
+	// newest first. Versions that were given up are not among them.
+	ListTableVersions(context.Context, *ListTableVersionsRequest) (*ListTableVersionsResponse, error)
 	// CatalogSnapshot streams the whole directory, or says that it did not
 	// change since known_generation.
 	CatalogSnapshot(*CatalogSnapshotRequest, grpc.ServerStreamingServer[CatalogSnapshotResponse]) error
@@ -217,6 +234,9 @@ func (UnimplementedCatalogServer) UndropTable(context.Context, *UndropTableReque
 }
 func (UnimplementedCatalogServer) CompactTable(context.Context, *CompactTableRequest) (*CompactTableResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CompactTable not implemented")
+}
+func (UnimplementedCatalogServer) ListTableVersions(context.Context, *ListTableVersionsRequest) (*ListTableVersionsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListTableVersions not implemented")
 }
 func (UnimplementedCatalogServer) CatalogSnapshot(*CatalogSnapshotRequest, grpc.ServerStreamingServer[CatalogSnapshotResponse]) error {
 	return status.Error(codes.Unimplemented, "method CatalogSnapshot not implemented")
@@ -350,6 +370,24 @@ func _Catalog_CompactTable_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Catalog_ListTableVersions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListTableVersionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CatalogServer).ListTableVersions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Catalog_ListTableVersions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CatalogServer).ListTableVersions(ctx, req.(*ListTableVersionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Catalog_CatalogSnapshot_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(CatalogSnapshotRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -391,6 +429,10 @@ var Catalog_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CompactTable",
 			Handler:    _Catalog_CompactTable_Handler,
+		},
+		{
+			MethodName: "ListTableVersions",
+			Handler:    _Catalog_ListTableVersions_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -23,6 +23,7 @@ import (
 type fsckFlags struct {
 	repair bool
 	grace  time.Duration
+	depth  audit.Depth
 }
 
 func (a *app) fsckCommand() *cobra.Command {
@@ -70,7 +71,7 @@ func (a *app) fsck(ctx context.Context, c *config.Fsck, f fsckFlags, what []stri
 	r := &fsckReport{app: a, bar: progress.New(a.stderr, "checking")}
 	auditor, err := audit.New(audit.Options{
 		Catalog: catalog.New(records.Store, catalog.Options{}), Records: records.Store, Objects: objects.Store, Engine: objects.Tables,
-		Repair: f.repair, Grace: f.grace, Done: r.done,
+		Depth: f.depth, Repair: f.repair, Grace: f.grace, Done: r.done,
 	})
 	if err != nil {
 		return err

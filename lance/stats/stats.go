@@ -66,3 +66,15 @@ const decimalBytes = 16
 
 // fits reports whether a number can be stored: 128 bits in two's complement.
 func fits(n *big.Int) bool { return n.BitLen() < 8*decimalBytes }
+
+// Covers reports whether everything that is true of some rows of a column by
+// their own statistics fits those of all of them.
+func Covers(all, some predicate.Stats) bool {
+	if some.Nulls > all.Nulls || some.Rows-some.Nulls > all.Rows-min(all.Rows, all.Nulls) {
+		return false
+	}
+	bound := func(op predicate.Op, of, v any) bool {
+		return of == nil || v == nil || predicate.Holds(predicate.Compare{Op: op, Value: of}, func(int) any { return v })
+	}
+	return bound(predicate.GreaterOrEqual, all.Min, some.Min) && bound(predicate.LessOrEqual, all.Max, some.Max)
+}

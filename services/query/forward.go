@@ -93,6 +93,15 @@ func (c *catalogForwarder) CompactTable(ctx context.Context, req *lakepb.Compact
 	return c.server.catalog.CompactTable(ctx, req)
 }
 
+// ListTableVersions implements lakepb.CatalogServer.
+func (c *catalogForwarder) ListTableVersions(ctx context.Context, req *lakepb.ListTableVersionsRequest) (*lakepb.ListTableVersionsResponse, error) {
+	ctx, err := onBehalf(ctx, req.GetName())
+	if err != nil {
+		return nil, err
+	}
+	return c.server.catalog.ListTableVersions(ctx, req)
+}
+
 // ListTables implements lakepb.CatalogServer.
 func (c *catalogForwarder) ListTables(ctx context.Context, req *lakepb.ListTablesRequest) (*lakepb.ListTablesResponse, error) {
 	p, err := caller(ctx)
