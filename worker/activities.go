@@ -6,8 +6,11 @@ import (
 	"go.temporal.io/sdk/activity"
 	sdk "go.temporal.io/sdk/worker"
 
+	"github.com/lakeplane/lake/activities/catalogfinalize"
 	"github.com/lakeplane/lake/activities/drop"
 	"github.com/lakeplane/lake/activities/maintain"
+	"github.com/lakeplane/lake/activities/migrate"
+	"github.com/lakeplane/lake/activities/operate"
 	"github.com/lakeplane/lake/activities/operationgc"
 	"github.com/lakeplane/lake/activities/sweep"
 	"github.com/lakeplane/lake/catalog"
@@ -20,6 +23,8 @@ type activities struct {
 	operations *operationgc.Activities
 	tables     *maintain.Activities
 	sweeps     *sweep.Activities
+	finalizes  *migrate.Activities
+	orders     *operate.Activities
 }
 
 func newActivities(o Options) (a activities, err error) {
@@ -35,6 +40,10 @@ func newActivities(o Options) (a activities, err error) {
 	if a.tables, err = maintain.New(c, client, compacting(o.Engines), o.Maintain); err != nil {
 		return a, err
 	}
+	if a.finalizes, err = migrate.New(c, catalogfinalize.Steps{Catalog: c}, o.CatalogFinalize); err != nil {
+		return a, err
+	}
+	a.orders = operate.New(c, o.Log)
 	a.sweeps = sweep.New(c, client, o.Sweep)
 	return a, nil
 }
@@ -53,17 +62,19 @@ func compacting(engines map[string]drop.Engine) map[string]maintain.Engine {
 // register tells a worker all activities under the names of package workflows.
 func (a activities) register(r sdk.ActivityRegistry) {
 	for name, f := range map[string]any{
-		workflows.DropBegin:          a.drops.Begin,
-		workflows.DropDeleteObjects:  a.drops.DeleteObjects,
-		workflows.DropClearHistory:   a.drops.ClearHistory,
-		workflows.DropFinish:         a.drops.Finish,
-		workflows.OperationGCPlan:    a.operations.Plan,
-		workflows.OperationGCForget:  a.operations.Forget,
-		workflows.OperationGCCount:   a.operations.Count,
-		workflows.MaintenancePlan:    a.tables.Plan,
-		workflows.MaintenanceCompact: a.tables.Compact,
-		workflows.MaintenanceReclaim: a.tables.Reclaim,
-		workflows.SweepActivity:      a.sweeps.Sweep,
+		workflows.DropBegin:                                          a.drops.Begin,
+		workflows.DropDeleteObjects:                                  a.drops.DeleteObjects,
+		workflows.DropClearHistory:                                   a.drops.ClearHistory,
+		workflows.DropFinish:                                         a.drops.Finish,
+		workflows.OperationGCPlan:                                    a.operations.Plan,
+		workflows.OperationGCForget:                                  a.operations.Forget,
+		workflows.OperationGCCount:                                   a.operations.Count,
+		workflows.MaintenancePlan:                                    a.tables.Plan,
+		workflows.MaintenanceCompact:                                 a.tables.Compact,
+		workflows.MaintenanceReclaim:                                 a.tables.Reclaim,
+		workflows.SweepActivity:                                      a.sweeps.Sweep,
+		workflows.OrderActivity:                                      a.orders.Order,
+		workflows.AdvanceActivity(workflows.CatalogFinalizeWorkflow): a.finalizes.Advance,
 	} {
 		r.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
 	}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/lakeplane/lake/activities/drop"
 	"github.com/lakeplane/lake/activities/maintain"
+	"github.com/lakeplane/lake/activities/migrate"
 	"github.com/lakeplane/lake/activities/operationgc"
 	"github.com/lakeplane/lake/activities/sweep"
 	"github.com/lakeplane/lake/lake"
@@ -29,6 +30,7 @@ import (
 	"github.com/lakeplane/lake/objstore"
 	"github.com/lakeplane/lake/workflows"
 	"github.com/lakeplane/lake/workflows/droptable"
+	"github.com/lakeplane/lake/workflows/migration"
 	wfoperationgc "github.com/lakeplane/lake/workflows/operationgc"
 	"github.com/lakeplane/lake/workflows/procedureplan"
 	"github.com/lakeplane/lake/workflows/proceduresweep"
@@ -53,6 +55,8 @@ type Options struct {
 	Sweep       sweep.Options
 	OperationGC operationgc.Options
 	Maintain    maintain.Options
+	// CatalogFinalize tunes the activity of that migration.
+	CatalogFinalize migrate.Options
 	// SweepEvery is the period of the procedure sweep. 0 means a minute.
 	SweepEvery time.Duration
 	// OperationGCEvery is the period of the operation GC. 0 means an hour.
@@ -88,7 +92,7 @@ func (o Options) withDefaults() Options {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	for _, log := range []**slog.Logger{&o.Drop.Log, &o.Sweep.Log, &o.OperationGC.Log, &o.Maintain.Log} {
+	for _, log := range []**slog.Logger{&o.Drop.Log, &o.Sweep.Log, &o.OperationGC.Log, &o.Maintain.Log, &o.CatalogFinalize.Log} {
 		if *log == nil {
 			*log = o.Log
 		}
@@ -181,6 +185,7 @@ func RegisterWorkflows(r sdk.WorkflowRegistry) {
 		workflows.DropTableWorkflow:        droptable.DropTable,
 		workflows.TableMaintenanceWorkflow: tablemaintenance.TableMaintenance,
 		workflows.OperationGCWorkflow:      wfoperationgc.OperationGC,
+		workflows.CatalogFinalizeWorkflow:  migration.Workflow(workflows.CatalogFinalizeWorkflow),
 		workflows.ProcedurePlanWorkflow:    procedureplan.ProcedurePlan,
 		workflows.ProcedureSweepWorkflow:   proceduresweep.ProcedureSweep,
 	} {

@@ -22,6 +22,11 @@ func launch(ref Ref) (options client.StartWorkflowOptions, workflow string, inpu
 			"Removes the records of append operations that are older than any repetition that would be accepted.")
 		options.TypedSearchAttributes = temporal.NewSearchAttributes(AttributeProcedure.ValueSet(string(ref.Kind)))
 		return options, OperationGCWorkflow, in
+	case CatalogFinalizeKind:
+		options = launchOptions(ref, "Make the directory authoritative",
+			"Checks that every metadata server replaces the directory generation, waits for an approval, and commits the marker with a fresh generation.")
+		options.TypedSearchAttributes = temporal.NewSearchAttributes(AttributeProcedure.ValueSet(string(ref.Kind)))
+		return options, CatalogFinalizeWorkflow, MigrationInput{Kind: ref.Kind, ID: ref.ID}
 	case TableMaintenanceKind:
 		in, _ := ParseTableMaintenanceID(ref.ID) // ParseRef has done so
 		return tableOptions(ref, in.Table(), "Maintain table "+in.Table().String(),

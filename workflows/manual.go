@@ -38,13 +38,46 @@ const (
 var manuals = map[Kind]Manual{
 	DropTableKind:        {Rated: true},
 	TableMaintenanceKind: {},
-	OperationGCKind:      {Startable: true, ID: OperationGCID, DryRunID: OperationGCDryRunRef().ID},
+	CatalogFinalizeKind: {
+		Startable: true, ID: CatalogFinalizeID, Rollback: true,
+		Acknowledgements: []string{AckWriterRollout, AckWriteQuiescence},
+	},
+	OperationGCKind: {Startable: true, ID: OperationGCID, DryRunID: OperationGCDryRunRef().ID},
 }
 
 // ManualOf returns the manual of a kind; ok is false for an unknown one.
 func ManualOf(kind Kind) (m Manual, ok bool) {
 	m, ok = manuals[kind]
 	return m, ok
+}
+
+// OrderActivity records an operator's order that came by an update.
+const OrderActivity = "Procedure.Order"
+
+// OrderInput is the argument of the updates.
+type OrderInput struct {
+	// By is who asks, Reason why, for the audit.
+	By     string `json:"by"`
+	Reason string `json:"reason"`
+	// Acknowledgements go with [ApproveUpdate], Rate with [RateUpdate].
+	Acknowledgements []string `json:"acknowledgements,omitempty"`
+	Rate             float64  `json:"rate,omitempty"`
+}
+
+// Check refuses an order that is not complete.
+func (in OrderInput) Check() error {
+	if in.By == "" || in.Reason == "" {
+		return lake.Errorf(lake.Invalid, "the order needs \"by\" and \"reason\": who looks at the audit later will ask")
+	}
+	return nil
+}
+
+// OrderStep is the argument of [OrderActivity].
+type OrderStep struct {
+	Kind   Kind       `json:"kind"`
+	ID     string     `json:"id"`
+	Update string     `json:"update"`
+	Order  OrderInput `json:"order"`
 }
 
 // CheckAcknowledgements refuses an approval that does not confirm exactly what
@@ -79,6 +112,8 @@ func Leaves(kind Kind, phase Phase) string {
 		return "The versions that were committed; they are whole. A copy under way is thrown away. The planner or `lake table compact` begins another maintenance."
 	case kind == OperationGCKind:
 		return "The records that were not looked at yet. The schedule begins another run, `lake procedure retry` goes on with this one."
+	case kind == CatalogFinalizeKind:
+		return "Nothing: no record was changed. A worker ends the procedure; `lake procedure start catalog-finalize` begins again."
 	case manuals[kind].Rollback:
 		return "What was filled in so far, which nothing reads. A worker takes the barrier back before the procedure ends; nothing is in force then. `lake procedure start` begins again."
 	}

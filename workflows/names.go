@@ -21,6 +21,7 @@ const (
 	ProcedurePlanWorkflow    = "ProcedurePlan"
 	OperationGCWorkflow      = "OperationGC"
 	TableMaintenanceWorkflow = "TableMaintenance"
+	CatalogFinalizeWorkflow  = "CatalogFinalize"
 )
 
 // Queries and signals that every procedure answers.
@@ -32,6 +33,11 @@ const (
 	PauseSignal = "pause"
 	// ResumeSignal ends a pause, and ends the wait after a failure early.
 	ResumeSignal = "resume"
+	// ApproveUpdate takes an [OrderInput] with the acknowledgements that the
+	// kind's [Manual] names, and RateUpdate one with a rate. Both refuse what is
+	// not complete, and record the order as `lake procedure` does.
+	ApproveUpdate = "approve"
+	RateUpdate    = "set-rate"
 	// RecheckSignal asks a waiting procedure to look at its intent again,
 	// because it changed.
 	RecheckSignal = "recheck"
@@ -59,6 +65,9 @@ const (
 	OperationGCKind Kind = "operation-gc"
 	// TableMaintenanceKind compacts a table.
 	TableMaintenanceKind Kind = "table-maintenance"
+	// CatalogFinalizeKind makes the directory of an older deployment
+	// authoritative.
+	CatalogFinalizeKind Kind = "catalog-finalize"
 	// ProcedureSweepKind and ProcedurePlanKind have no records and are started
 	// by their schedules only.
 	ProcedureSweepKind Kind = "procedure-sweep"
@@ -66,7 +75,7 @@ const (
 )
 
 // Kinds are the kinds of procedures that have records and can be started.
-var Kinds = []Kind{DropTableKind, OperationGCKind, TableMaintenanceKind}
+var Kinds = []Kind{DropTableKind, OperationGCKind, TableMaintenanceKind, CatalogFinalizeKind}
 
 // Ref addresses one procedure. Its text, "kind/id", is both the operation id
 // handed to callers and the Temporal workflow id; "procedure/" before it makes
@@ -92,6 +101,8 @@ func ParseRef(s string) (Ref, error) {
 		_, err = ParseTableMaintenanceID(id)
 	case OperationGCKind:
 		err = checkOperationGCID(id)
+	case CatalogFinalizeKind:
+		err = checkCatalogFinalizeID(id)
 	default:
 		err = lake.Errorf(lake.Invalid, "procedure %q: want kind/id with a kind of %v", s, Kinds)
 	}

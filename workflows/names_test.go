@@ -29,6 +29,7 @@ func TestRefsOfEveryKindCanBeStarted(t *testing.T) {
 	refs := map[string]Ref{
 		TableMaintenanceWorkflow: TableMaintenanceRef(lake.TableName{Namespace: "ns", Name: "t"}, lake.NewID()),
 		OperationGCWorkflow:      OperationGCRef(),
+		CatalogFinalizeWorkflow:  CatalogFinalizeRef(),
 		DropTableWorkflow:        DropTableRef(lake.TableName{Namespace: "ns", Name: "t"}, lake.NewID()),
 	}
 	require.Len(t, refs, len(Kinds))

@@ -4,6 +4,7 @@ package drop
 
 import (
 	"context"
+	"time"
 
 	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/workflows"
@@ -25,8 +26,9 @@ func (a *Activities) Begin(ctx context.Context, in workflows.DropStep) (workflow
 			return h.Release(ctx, func(p *catalog.Procedure) { p.Phase = string(workflows.PhaseWaiting) })
 		}
 		out.Done = true
-		return h.Release(ctx, func(p *catalog.Procedure) {
-			p.Phase, p.Cursor = string(workflows.PhaseObjects), ""
+		// A pause that was acknowledged holds the drop on this side of the point.
+		return h.Decide(ctx, func(p *catalog.Procedure) {
+			p.Phase, p.Cursor, p.Deadline = string(workflows.PhaseObjects), "", time.Time{}
 		}, h.guard())
 	})
 }

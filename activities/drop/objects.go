@@ -97,7 +97,7 @@ func (a *Activities) deletePieces(ctx context.Context, h *held, speed *pace, met
 			return false, err
 		}
 		activity.RecordHeartbeat(ctx, h.Record().Cursor)
-		if err := slow(ctx, h.Record().Rate, n, time.Since(began)); err != nil {
+		if err := lease.Slow(ctx, h.Record().Rate, n, time.Since(began)); err != nil {
 			return false, err
 		}
 		meter.Add(n)
@@ -117,27 +117,6 @@ func piece(rate float64, n int) int {
 	}
 	return min(n, max(1, int(rate*pieceTime.Seconds())))
 }
-
-// slow waits until n objects are no more than the rate allows, in naps that a
-// cancellation ends. The rate is at least one in [slowest].
-func slow(ctx context.Context, rate float64, n int, took time.Duration) error {
-	if rate <= 0 {
-		return nil
-	}
-	wait := min(time.Duration(float64(n)/rate*float64(time.Second)), slowest) - took
-	if wait <= 0 {
-		return nil
-	}
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(wait):
-		return nil
-	}
-}
-
-// slowest bounds one wait: under the heartbeat's timeout.
-const slowest = 10 * time.Second
 
 // deletePage deletes one page and records it.
 func (a *Activities) deletePage(ctx context.Context, h *held, speed *pace, infos []objstore.Info) error {

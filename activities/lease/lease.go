@@ -226,6 +226,11 @@ func (l *Lease) Commit(ctx context.Context, change func(*catalog.Procedure), ops
 		}
 		stored, err = l.commit(ctx, now, change, ops)
 	}
+	return l.keep(stored, now, err)
+}
+
+// keep goes on with what was stored, or not at all.
+func (l *Lease) keep(stored catalog.Procedure, now time.Time, err error) error {
 	if err != nil {
 		if kind := lake.KindOf(err); kind == lake.Fenced || kind == lake.Undetermined {
 			l.lost = err
@@ -233,6 +238,24 @@ func (l *Lease) Commit(ctx context.Context, change func(*catalog.Procedure), ops
 		return err
 	}
 	l.record, l.until = stored, now.Add(l.opts.TTL)
+	return nil
+}
+
+// Decide is a Commit that takes no order in: for effects that cannot be taken
+// back, which must not follow a pause or a cancellation that was acknowledged.
+// An order fails it with lake.Fenced, and the next attempt meets the order.
+func (l *Lease) Decide(ctx context.Context, change func(*catalog.Procedure), ops ...metastore.Op) error {
+	if err := l.Check(); err != nil {
+		return err
+	}
+	now := l.opts.Now()
+	stored, err := l.commit(ctx, now, change, ops)
+	if err := l.keep(stored, now, err); err != nil {
+		return err
+	}
+	if stored.State.Terminal() || stored.Deadline.IsZero() {
+		l.lost = lake.Errorf(lake.Fenced, "the lease on %s was released", l.record.WorkflowID())
+	}
 	return nil
 }
 

@@ -95,3 +95,27 @@ func (m *Meter) Spent() bool {
 	}
 	return m.items >= m.budget.Items || !time.Now().Before(m.end)
 }
+
+// slowest bounds one wait: under the heartbeat's timeout of every activity.
+const slowest = 10 * time.Second
+
+// Slow waits until n items that took so long are no more than an operator's rate
+// allows; 0 is no bound. One wait is ten seconds at most, so handle few items at a
+// time under a small rate. It returns the end of ctx.
+func Slow(ctx context.Context, rate float64, n int, took time.Duration) error {
+	if rate <= 0 {
+		return nil
+	}
+	wait := time.Duration(min(float64(n)/rate, slowest.Seconds())*float64(time.Second)) - took
+	if wait <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

@@ -86,6 +86,10 @@ type Options struct {
 	// Grace bounds how long a stopping server waits for appends under way.
 	// 0 means 20 s.
 	Grace time.Duration
+	// Announce lets the member keep a peer record, by which migrations know it,
+	// with its Version.
+	Announce bool
+	Version  string
 	// Logger; nil means slog.Default.
 	Logger *slog.Logger
 	// Metrics receives the server's series; nil means none.

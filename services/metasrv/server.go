@@ -92,6 +92,9 @@ func (s *Server) Register(r grpc.ServiceRegistrar) {
 	flightpb.RegisterFlightServiceServer(r, &flightService{server: s})
 }
 
+// Catalog is the catalog the server works with.
+func (s *Server) Catalog() *catalog.Catalog { return s.catalog }
+
 // Ready reports whether the server is of use: it leads, or knows who does.
 func (s *Server) Ready() bool {
 	if _, err := s.election.Fence(); err == nil {
@@ -117,6 +120,11 @@ func (s *Server) Run(ctx context.Context) error {
 		defer close(resigned)
 		s.election.Run(electing)
 	}()
+	var announcing sync.WaitGroup
+	if s.opts.Announce {
+		announcing.Go(func() { s.announce(ctx) })
+	}
+	defer announcing.Wait()
 	s.finisher.run(ctx) // until ctx ends
 	s.drain()
 	resign()

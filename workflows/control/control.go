@@ -64,8 +64,66 @@ func Open(ctx workflow.Context, ref workflows.Ref, carry workflows.Carry) (*Pane
 	if err := workflow.SetQueryHandler(ctx, workflows.StatusQuery, p.Status); err != nil {
 		return nil, err
 	}
+	if err := p.takeOrders(ctx, ref); err != nil {
+		return nil, err
+	}
 	workflow.Go(ctx, p.listen)
 	return p, nil
+}
+
+// takeOrders installs the updates that the kind's manual knows. The order goes
+// into the record first; what the workflow then does, it does because of that.
+func (p *Panel) takeOrders(ctx workflow.Context, ref workflows.Ref) error {
+	manual, _ := workflows.ManualOf(ref.Kind)
+	if manual.Acknowledgements != nil {
+		if err := p.update(ctx, ref, workflows.ApproveUpdate, func(in workflows.OrderInput) error {
+			if p.status.Phase != workflows.PhaseApproval {
+				return lake.Errorf(lake.Precondition, "it is in phase %q and waits for no approval", p.status.Phase)
+			}
+			return workflows.CheckAcknowledgements(ref.Kind, in.Acknowledgements)
+		}); err != nil {
+			return err
+		}
+	}
+	if !manual.Rated {
+		return nil
+	}
+	return p.update(ctx, ref, workflows.RateUpdate, func(in workflows.OrderInput) error {
+		if in.Rate < 0 {
+			return lake.Errorf(lake.Invalid, "rate %v: want 0 for no bound, or items a second", in.Rate)
+		}
+		return nil
+	})
+}
+
+// orderOptions bounds the recording of an order: a few commits.
+var orderOptions = workflow.ActivityOptions{
+	StartToCloseTimeout: 30 * time.Second,
+	RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 5 * time.Second, MaximumAttempts: 5},
+	Summary:             "record an operator's order",
+}
+
+func (p *Panel) update(ctx workflow.Context, ref workflows.Ref, name string, check func(workflows.OrderInput) error) error {
+	handle := func(ctx workflow.Context, in workflows.OrderInput) (workflows.Status, error) {
+		step := workflows.OrderStep{Kind: ref.Kind, ID: ref.ID, Update: name, Order: in}
+		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, orderOptions), workflows.OrderActivity, step).Get(ctx, nil)
+		p.wakes++
+		return p.status, err
+	}
+	return workflow.SetUpdateHandlerWithOptions(ctx, name, handle, workflow.UpdateHandlerOptions{
+		Validator: func(in workflows.OrderInput) error { return errors.Join(in.Check(), check(in)) },
+	})
+}
+
+// Close waits until no update is under way and returns err: a workflow ends with
+// it, or continues in a fresh history.
+func (p *Panel) Close(err error) error {
+	ctx, cancel := workflow.NewDisconnectedContext(p.root)
+	defer cancel()
+	if e := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); e != nil && err == nil {
+		return e
+	}
+	return err
 }
 
 // Status answers the query.

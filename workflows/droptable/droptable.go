@@ -59,9 +59,9 @@ func DropTable(ctx workflow.Context, in workflows.DropTableInput) (workflows.Dro
 	err = d.run(ctx)
 	if errors.Is(err, control.ErrHistoryFull) {
 		in.Carry = panel.Carry()
-		return d.result, workflow.NewContinueAsNewError(ctx, workflows.DropTableWorkflow, in)
+		err = workflow.NewContinueAsNewError(ctx, workflows.DropTableWorkflow, in)
 	}
-	return d.result, err
+	return d.result, panel.Close(err)
 }
 
 type drop struct {

@@ -16,6 +16,8 @@ import (
 type Meta struct {
 	*metasrv.Server
 	config  *config.Meta
+	stores  *Records
+	objects *Objects
 	records *metasrv.MetastoreService
 	tel     Telemetry
 }
@@ -24,11 +26,12 @@ type Meta struct {
 // caller keeps the stores and temporal, which is nil where procedures are left
 // to the sweep, and closes them after Serve.
 func NewMeta(c *config.Meta, records *Records, objects *Objects, temporal *Temporal, address string, tel Telemetry) (*Meta, error) {
-	m := &Meta{config: c, tel: tel}
+	m := &Meta{config: c, stores: records, objects: objects, tel: tel}
 	alone := records.Exclusive() && !c.Lend
 	opts := metasrv.Options{
 		Store: records.Store, Engine: objects.Tables, Sweep: objects.sweep, Election: c.Election(),
 		Append: c.Append, UndropWindow: c.UndropWindow, Grace: stopBudget(c.Grace), Logger: tel.Log, Metrics: tel.Metrics,
+		Announce: true, Version: tel.Version,
 	}
 	opts.Election.Address, opts.Election.Logger, opts.Election.Exclusive = address, tel.Log, alone
 	if c.UndropWindow == 0 {
