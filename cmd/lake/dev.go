@@ -56,6 +56,7 @@ func (a *app) devCommand() *cobra.Command {
 	flags.StringVar(&opts.TemporalUI, "temporal-ui", "", "URL of its web UI")
 	flags.DurationVar(&opts.Grace, "shutdown-grace", 30*time.Second, "how long an orderly stop may take")
 	flags.DurationVar(&opts.UndropWindow, "undrop-window", 0, "how long a drop can be undone; 0 deletes at once")
+	flags.BoolVar(&opts.InProcessSQL, "in-process-sql", false, "run SQL in this process, not in processes of their own")
 	flags.StringVar(&logLevel, "log-level", logLevel, "debug, info, warn or error, on standard error")
 	return c
 }

@@ -5,6 +5,11 @@ package query_test
 import (
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -20,13 +25,29 @@ import (
 
 	"github.com/lakeplane/lake/services/query"
 	"github.com/lakeplane/lake/services/query/admission"
+	"github.com/lakeplane/lake/services/query/engine/pool"
+	"github.com/lakeplane/lake/services/query/engine/slot"
+	"github.com/lakeplane/lake/services/query/gate"
 )
 
-// cpu is the processor time of the process so far, of server and client.
+// cpu is the processor time of the process so far, of server and client, and
+// of its slots.
 func cpu() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	used := time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, stat := range stats {
+		text, _ := os.ReadFile(stat)
+		_, rest, _ := strings.Cut(string(text), ") ")
+		if f := strings.Fields(rest); len(f) > 12 && f[1] == strconv.Itoa(os.Getpid()) {
+			for _, ticks := range f[11:13] {
+				n, _ := strconv.Atoi(ticks)
+				used += time.Duration(n) * 10 * time.Millisecond
+			}
+		}
+	}
+	return used
 }
 
 func measured(n int, schema *arrow.Schema) arrow.RecordBatch {
@@ -84,16 +105,44 @@ func report(b *testing.B, bytes int64, used time.Duration) {
 	b.ReportMetric(used.Seconds()/float64(b.N)*1e3, "cpu-ms/op")
 }
 
-// BenchmarkServe reads 2 million rows through a replica, and as a peer through
-// a bare Flight server with ready batches of 64 Ki rows.
+// modes are the two places where a statement can run.
+var modes = []struct {
+	name      string
+	inProcess bool
+}{{"in-process", true}, {"slots", false}}
+
+// modeEngines opens an engine of each kind, so that one run compares them.
+func modeEngines(b *testing.B) map[string]slot.Engine {
+	engines := map[string]slot.Engine{}
+	for _, m := range modes {
+		if !m.inProcess && pool.Supported() != nil {
+			continue
+		}
+		e, err := openSQL(m.inProcess, 2)
+		require.NoError(b, err)
+		b.Cleanup(func() { require.NoError(b, e.Close()) })
+		engines[m.name] = e
+	}
+	return engines
+}
+
+func using(e slot.Engine) func(*query.Options) {
+	return func(o *query.Options) {
+		o.SQL, o.Gate = e, gate.New(e, gate.DefaultLimits())
+		o.Admission = admission.Options{Queue: time.Second}
+	}
+}
+
+// BenchmarkServe reads 5 million rows through a replica, with statements in the
+// replica and in slots, and as a peer through a bare Flight server with ready
+// batches of 64 Ki rows.
 func BenchmarkServe(b *testing.B) {
-	const rowsTotal = 2_000_000
+	const rowsTotal = 5_000_000
 	l := newLake(b)
 	name := l.authority.create(b, "lab.wide", wideSchema)
 	rec := measured(rowsTotal, wideSchema)
 	defer rec.Release()
 	l.authority.insert(b, name, rec)
-	c := l.replica().client("ann-token")
 	b.Run("bare", func(b *testing.B) {
 		part := rec.NewSlice(0, 65536)
 		defer part.Release()
@@ -108,38 +157,71 @@ func BenchmarkServe(b *testing.B) {
 		}
 		report(b, bytes, cpu()-start)
 	})
-	l.copying = true
-	copying := l.replica().client("ann-token")
-	for _, q := range []struct {
-		name, sql string
-		c         *flightsql.Client
-	}{
-		{"select", "SELECT * FROM lab.wide", c},
-		{"select-copying", "SELECT * FROM lab.wide", copying},
-		{"filter", "SELECT * FROM lab.wide WHERE bucket < 500", c},
-		{"aggregate", "SELECT bucket, sum(x) FROM lab.wide GROUP BY bucket", c},
+	engines := modeEngines(b)
+	for _, q := range []struct{ name, sql string }{
+		{"select", "SELECT * FROM lab.wide"},
+		{"filter", "SELECT * FROM lab.wide WHERE bucket < 500"},
+		{"sum", "SELECT sum(x), sum(id) FROM lab.wide"},
+		{"group", "SELECT bucket, sum(x) FROM lab.wide GROUP BY bucket"},
+		{"texts", "SELECT episode, count(*) FROM lab.wide GROUP BY episode"},
 	} {
-		b.Run(q.name, func(b *testing.B) {
-			c := q.c
-			info, err := c.Execute(b.Context(), q.sql)
-			require.NoError(b, err)
-			start, bytes := cpu(), int64(0)
-			for b.Loop() {
-				bytes += drain(b, c, info.GetEndpoint()[0].GetTicket())
+		for _, m := range modes {
+			e, ok := engines[m.name]
+			if !ok {
+				continue
 			}
-			report(b, bytes, cpu()-start)
-		})
+			b.Run(q.name+"/"+m.name, func(b *testing.B) {
+				c := l.replica(using(e)).client("ann-token")
+				info, err := c.Execute(b.Context(), q.sql)
+				require.NoError(b, err)
+				drain(b, c, info.GetEndpoint()[0].GetTicket()) // warm
+				start, bytes := cpu(), int64(0)
+				for b.Loop() {
+					bytes += drain(b, c, info.GetEndpoint()[0].GetTicket())
+				}
+				report(b, bytes, cpu()-start)
+			})
+		}
 	}
+	l.copying = true
+	b.Run("select-copying", func(b *testing.B) {
+		c := l.replica(using(engines["in-process"])).client("ann-token")
+		info, err := c.Execute(b.Context(), "SELECT * FROM lab.wide")
+		require.NoError(b, err)
+		start, bytes := cpu(), int64(0)
+		for b.Loop() {
+			bytes += drain(b, c, info.GetEndpoint()[0].GetTicket())
+		}
+		report(b, bytes, cpu()-start)
+	})
 }
 
-// BenchmarkSmallQuery is the latency of one small statement, both calls.
+// BenchmarkSmallQuery is the latency of one small statement, both calls: the
+// median, since the mean is that of the neighbours.
 func BenchmarkSmallQuery(b *testing.B) {
 	l := newLake(b)
 	name := l.authority.create(b, "lab.notes", simple)
 	l.authority.insert(b, name, rows(b, simple, `[{"id":1},{"id":2}]`))
-	c := l.replica(func(o *query.Options) { o.Admission = admission.Options{Queue: time.Second} }).client("ann-token")
-	for b.Loop() {
-		require.EqualValues(b, 1, mustRunB(b, c, "SELECT id FROM lab.notes WHERE id = 1"))
+	engines := modeEngines(b)
+	for _, m := range modes {
+		e, ok := engines[m.name]
+		if !ok {
+			continue
+		}
+		b.Run(m.name, func(b *testing.B) {
+			c := l.replica(using(e)).client("ann-token")
+			var took []time.Duration
+			start := cpu()
+			for b.Loop() {
+				at := time.Now()
+				require.EqualValues(b, 1, mustRunB(b, c, "SELECT id FROM lab.notes WHERE id = 1"))
+				took = append(took, time.Since(at))
+			}
+			report(b, 0, cpu()-start)
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-us")
+			b.ReportMetric(float64(took[len(took)*95/100].Microseconds()), "p95-us")
+		})
 	}
 }
 

@@ -4,6 +4,7 @@ package query_test
 
 import (
 	"context"
+	"flag"
 	"log/slog"
 	"net"
 	"os"
@@ -29,14 +30,23 @@ import (
 	"github.com/lakeplane/lake/services/internal/rpc"
 	"github.com/lakeplane/lake/services/query"
 	"github.com/lakeplane/lake/services/query/engine/duck"
+	"github.com/lakeplane/lake/services/query/engine/pool"
+	"github.com/lakeplane/lake/services/query/engine/slot"
+	"github.com/lakeplane/lake/services/query/engine/slotwire"
 	"github.com/lakeplane/lake/services/query/gate"
 )
 
-var sharedSQL *duck.Engine
+// inProcess runs the tests with the engine in the test's own process, and not
+// in slots as replicas do.
+var inProcess = flag.Bool("in-process-sql", pool.Supported() != nil, "run statements in the process of the test")
+
+var sharedSQL slot.Engine
 
 func TestMain(m *testing.M) {
+	slot.RunIfAsked(func(s slotwire.Setup) (slot.Engine, error) { return duck.OpenSlot(s) })
+	flag.Parse()
 	var err error
-	if sharedSQL, err = duck.New(duck.Options{Slots: 4, Threads: 2}); err != nil {
+	if sharedSQL, err = openSQL(*inProcess, 4); err != nil {
 		panic(err)
 	}
 	code := m.Run()
@@ -46,6 +56,13 @@ func TestMain(m *testing.M) {
 		code = 1
 	}
 	os.Exit(code)
+}
+
+func openSQL(inProcess bool, slots int) (slot.Engine, error) {
+	if inProcess {
+		return duck.New(duck.Options{Slots: slots, Threads: 2})
+	}
+	return pool.New(pool.Options{Slots: slots, Threads: 2, Log: slog.New(slog.DiscardHandler)})
 }
 
 // tokens authenticates by a fixed map; service is the replica itself.

@@ -33,6 +33,9 @@ type Query struct {
 	// all of them together.
 	Slots              int
 	Memory, SpillBytes int64
+	// InProcess runs statements in the replica itself instead of processes of
+	// their own: one that crashes the engine then ends the replica.
+	InProcess bool
 	// SpillDir is where they spill; empty means a directory in the system's
 	// place for temporary files.
 	SpillDir string
@@ -74,6 +77,7 @@ func NewQuery() *Query {
 	s.add("query_max_sql_bytes", "LAKE_QUERY_MAX_SQL_BYTES", bytesValue{&c.SQLBytes, 1 << 10, lake.MaxSQLBytes}, "longest statement")
 	s.add("query_max_discovery_rows", "LAKE_QUERY_MAX_DISCOVERY_ROWS", intValue{&c.DiscoveryRows, 1, maxCount}, "most rows of a metadata call")
 	s.add("query_slots", "LAKE_QUERY_SLOTS", intValue{&c.Slots, 1, 256}, "statements that the engine runs at once; a client that reads slowly holds one")
+	s.add("query_in_process", "LAKE_QUERY_IN_PROCESS", boolValue{&c.InProcess}, "run statements in the replica itself, not in processes of their own: for development only, because a statement that crashes the engine then ends the replica")
 	s.add("query_memory_bytes", "LAKE_QUERY_MEMORY_BYTES", bytesValue{&c.Memory, minSlotMemory, maxBytes}, "memory of all statements together")
 	s.add("query_spill_bytes", "LAKE_QUERY_SPILL_BYTES", bytesValue{&c.SpillBytes, 1 << 20, maxBytes}, "disk of all statements together")
 	s.add("query_spill_dir", "LAKE_QUERY_SPILL_DIR", stringValue{&c.SpillDir}, "directory for statements that outgrow their memory; empty means one in the system's place for temporary files")

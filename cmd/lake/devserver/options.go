@@ -41,6 +41,9 @@ type Options struct {
 	// again, for an append that was staging its objects at that moment; 0 means
 	// 2 s, enough for 64 MiB onto a local disk.
 	Settle time.Duration
+	// InProcessSQL runs statements in this process instead of processes of
+	// their own: easier to debug, and over when the engine crashes.
+	InProcessSQL bool
 	// Headless leaves the web UI of the Temporal child out.
 	Headless bool
 	// Version is reported to clients.

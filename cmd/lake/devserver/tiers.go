@@ -32,6 +32,7 @@ func (o Options) query(meta string) *config.Query {
 	// more of them than cursors that people leave open. They open when used,
 	// so the sum of their limits, 512 MiB each, is not what is used.
 	c.Slots, c.Memory, c.SpillBytes = 16, 12<<30, 16*8<<30
+	c.InProcess = o.InProcessSQL
 	return c
 }
 

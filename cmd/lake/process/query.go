@@ -15,7 +15,7 @@ import (
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/services/query"
 	"github.com/lakeplane/lake/services/query/datasets"
-	"github.com/lakeplane/lake/services/query/engine/duck"
+	"github.com/lakeplane/lake/services/query/engine/pool"
 	"github.com/lakeplane/lake/services/query/gate"
 	"github.com/lakeplane/lake/services/query/registration"
 	"github.com/lakeplane/lake/services/query/ticket"
@@ -28,7 +28,7 @@ type Query struct {
 	tel    Telemetry
 
 	spill        string // a directory to remove, or empty
-	sql, planner *duck.Engine
+	sql, planner sqlEngine
 	conn         *grpc.ClientConn
 }
 
@@ -53,7 +53,7 @@ func (q *Query) open(objects *Objects) (err error) {
 	limits := gate.DefaultLimits()
 	limits.Bytes = int(c.SQLBytes)
 	opts := query.Options{
-		Authority: q.conn, Storage: objects.Tables, SQL: q.sql, Planner: q.planner, Gate: gate.New(q.sql, limits),
+		Authority: q.conn, Storage: objects.Tables, SQL: q.sql, Planner: q.planner, Gate: gate.New(q.planner, limits),
 		TicketTTL: c.TicketTTL, Admission: c.Admission, ExecutionTimeout: c.ExecutionTimeout, DiscoveryRows: c.DiscoveryRows,
 		Registration: registration.Options{TTL: c.CatalogTTL}, Datasets: datasets.Options{Bytes: uint64(c.DatasetCache)},
 		Metrics: q.tel.Metrics, Log: q.tel.Log, Version: q.tel.Version,
@@ -69,9 +69,9 @@ func (q *Query) open(objects *Objects) (err error) {
 	return err
 }
 
-// openEngines opens the engine of the queries, and a small one that binds
-// statements beside them: a query holds its slot for as long as its client
-// reads.
+// openEngines opens the engine of the queries, and a small one that parses and
+// binds statements beside them: a query holds its slot for as long as its
+// client reads.
 func (q *Query) openEngines() error {
 	c, dir := q.config, q.config.SpillDir
 	var err error
@@ -83,13 +83,14 @@ func (q *Query) openEngines() error {
 	} else if err := os.MkdirAll(dir, 0o700); err != nil {
 		return lake.Errorf(lake.Invalid, "spill directory: %w", err)
 	}
-	q.sql, err = duck.New(duck.Options{
-		Slots: c.Slots, Memory: c.SlotMemory(), SpillDir: dir, SpillBytes: max(c.SpillBytes/int64(c.Slots), 1),
+	open := q.openEngine()
+	q.sql, err = open(pool.Options{
+		Name: "query", Slots: c.Slots, Memory: c.SlotMemory(), SpillDir: dir, SpillBytes: max(c.SpillBytes/int64(c.Slots), 1),
 	})
 	if err != nil {
 		return err
 	}
-	q.planner, err = duck.New(duck.Options{Slots: 2, Threads: 1, Memory: 128 << 20})
+	q.planner, err = open(pool.Options{Name: "planner", Slots: 2, Threads: 1, Memory: 128 << 20})
 	return err
 }
 
@@ -117,7 +118,7 @@ func (q *Query) Close() error {
 	if q.conn != nil {
 		errs = append(errs, q.conn.Close())
 	}
-	for _, e := range []*duck.Engine{q.planner, q.sql} {
+	for _, e := range []sqlEngine{q.planner, q.sql} {
 		if e != nil {
 			errs = append(errs, e.Close())
 		}
