@@ -9,14 +9,15 @@ import (
 	sqlengine "github.com/lakeplane/lake/services/query/engine"
 	"github.com/lakeplane/lake/services/query/gate"
 	"github.com/lakeplane/lake/services/query/prune"
+	"github.com/lakeplane/lake/services/query/rowfilter"
 	"github.com/lakeplane/lake/services/query/ticket"
 
 	"github.com/lakeplane/lake/services/query/datasets"
 )
 
 // pruneTables puts, for tables of which the statement wants some rows only, the
-// part of the snapshot that may hold them in place of the snapshot. The SQL
-// engine still checks every row.
+// part of the snapshot that may hold them in place of the snapshot, without rows
+// that are certainly not wanted. The SQL engine still checks every row.
 func (s *Server) pruneTables(ctx context.Context, req sqlengine.Request, filters prune.Statement, pins []ticket.Pin, handles []*datasets.Handle) error {
 	if filters.Empty() {
 		return nil
@@ -28,13 +29,13 @@ func (s *Server) pruneTables(ctx context.Context, req sqlengine.Request, filters
 		}
 		return prune.Table{ID: i, Schema: handles[i].Schema()}, true
 	}, req.Params)
-	parts := make(map[int]storage.Part, len(wanted))
+	parts := make(map[int]*rowfilter.Table, len(wanted))
 	for i, where := range wanted {
 		part, err := storage.Prune(ctx, handles[i].Dataset, where)
 		if err != nil {
 			return err
 		}
-		parts[i] = part
+		parts[i] = rowfilter.New(part, where)
 		s.metrics.pruned(part.Pieces())
 	}
 	for name := range req.Tables {

@@ -20,7 +20,8 @@ import (
 type Table interface {
 	// Schema is the registered Arrow schema.
 	Schema() *arrow.Schema
-	// Rows is the exact number of rows a scan delivers; the planner trusts it.
+	// Rows is how many rows a scan delivers, or the most it may deliver. The
+	// planner goes by it.
 	Rows() uint64
 	// Scan starts one pass over the rows. Several threads pull from the scan.
 	Scan(ctx context.Context, opts storage.ScanOptions) (storage.Scan, error)

@@ -1,0 +1,128 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+// Package rowfilter leaves rows out of batches before they reach the SQL
+// engine, when it is certain that a statement does not want them. The engine
+// checks every row it gets, so leaving a row in is never wrong; what is gained is
+// that the other columns of rows that are left out are neither copied nor looked
+// at. DuckDB does the same inside its own table scans, but not for table
+// functions.
+package rowfilter
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	storage "github.com/lakeplane/lake/engine"
+	"github.com/lakeplane/lake/lake/predicate"
+)
+
+const (
+	// worthwhile is the share of rows up to which a batch is made smaller:
+	// copying most of them costs more than it saves.
+	worthwhile = 0.75
+	// patience is after how many batches that were not worth it a scan stops
+	// looking.
+	patience = 8
+)
+
+// Source is a table, or a part of one.
+type Source interface {
+	Schema() *arrow.Schema
+	Rows() uint64
+	Scan(ctx context.Context, opts storage.ScanOptions) (storage.Scan, error)
+}
+
+// Table is a source without rows for which a predicate is certainly not true.
+// It is safe for concurrent use as far as its source is.
+type Table struct {
+	Source
+	where predicate.Predicate
+}
+
+// New returns a source as the predicate leaves it. Rows of the result is the
+// source's, and so the most there can be.
+func New(s Source, where predicate.Predicate) *Table { return &Table{s, where} }
+
+// Scan starts one pass over the rows. Conditions on columns that opts leaves out
+// are not looked at.
+func (t *Table) Scan(ctx context.Context, opts storage.ScanOptions) (storage.Scan, error) {
+	inner, err := t.Source.Scan(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	columns := opts.Columns
+	if columns == nil {
+		columns = make([]int, t.Schema().NumFields())
+		for i := range columns {
+			columns[i] = i
+		}
+	}
+	f := compile(t.where, t.Schema(), columns)
+	if f == nil {
+		return inner, nil
+	}
+	return &scan{Scan: inner, filter: f}, nil
+}
+
+// scan filters the batches of another scan.
+type scan struct {
+	storage.Scan
+	filter  narrower
+	useless atomic.Int64 // batches in a row that were not worth it
+}
+
+// Next returns the next batch of which a row may be wanted.
+func (s *scan) Next(ctx context.Context) (arrow.RecordBatch, error) {
+	for {
+		batch, err := s.Scan.Next(ctx)
+		if err != nil || s.useless.Load() >= patience {
+			return batch, err
+		}
+		if batch = s.apply(batch); batch != nil {
+			return batch, nil
+		}
+	}
+}
+
+// apply takes a batch over and returns what may be wanted of it, nil for nothing.
+func (s *scan) apply(batch arrow.RecordBatch) arrow.RecordBatch {
+	rows := int(batch.NumRows())
+	numbers := all(rows)
+	defer spare.Put(numbers)
+	chosen := s.filter.narrow(batch, *numbers)
+	if float64(len(chosen)) > worthwhile*float64(rows) {
+		s.useless.Add(1)
+		return batch
+	}
+	s.useless.Store(0)
+	if len(chosen) == 0 {
+		batch.Release()
+		return nil
+	}
+	picked := pick(batch, chosen)
+	if picked == nil {
+		return batch
+	}
+	batch.Release()
+	return picked
+}
+
+// spare are lists of numbers that are not in use.
+var spare sync.Pool
+
+// all are the numbers of the rows of a batch.
+func all(rows int) *[]int32 {
+	list, _ := spare.Get().(*[]int32)
+	if list == nil || cap(*list) < rows {
+		fresh := make([]int32, max(rows, storage.DefaultBatchRows))
+		list = &fresh
+	}
+	*list = (*list)[:rows]
+	for i := range *list {
+		(*list)[i] = int32(i)
+	}
+	return list
+}
