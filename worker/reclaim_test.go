@@ -15,8 +15,8 @@ import (
 	"github.com/lakeplane/lake/audit"
 	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/engine"
-	"github.com/lakeplane/lake/internal/retention"
 	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/retention"
 	"github.com/lakeplane/lake/workflows"
 )
 

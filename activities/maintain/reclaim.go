@@ -13,10 +13,10 @@ import (
 	"github.com/lakeplane/lake/activities/lease"
 	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/engine"
-	"github.com/lakeplane/lake/internal/retention"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/metastore"
 	"github.com/lakeplane/lake/objstore"
+	"github.com/lakeplane/lake/retention"
 	"github.com/lakeplane/lake/workflows"
 )
 

@@ -20,12 +20,12 @@ import (
 	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/engine"
 	enginelance "github.com/lakeplane/lake/engine/lance"
-	"github.com/lakeplane/lake/internal/retention"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/metastore"
 	"github.com/lakeplane/lake/metastore/memory"
 	"github.com/lakeplane/lake/objstore"
 	"github.com/lakeplane/lake/objstore/local"
+	"github.com/lakeplane/lake/retention"
 	"github.com/lakeplane/lake/workflows"
 )
 

@@ -34,7 +34,7 @@ func (a *app) devCommand() *cobra.Command {
 		Long: "Runs metasrv, query and worker in this process over local files, with a Temporal\n" +
 			"server and its UI as a child process. It listens on loopback only and asks for no\n" +
 			"credentials. An interrupt stops it within the grace period, a second one at once.\n\n" +
-			"Ports from --port-base on: query, meta, metrics, Temporal, Temporal UI.",
+			"Ports from --port-base on: query, meta, metrics, Temporal, Temporal UI, Lance namespace.",
 		Args: arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if a.format != "table" {
@@ -49,7 +49,7 @@ func (a *app) devCommand() *cobra.Command {
 	}
 	flags := c.Flags()
 	flags.StringVar(&opts.DataDir, "data-dir", defaultDataDir(), "where everything durable is kept (env LAKE_DATA_DIR)")
-	flags.IntVar(&opts.PortBase, "port-base", defaultPortBase, "first of five ports; 0 picks free ones")
+	flags.IntVar(&opts.PortBase, "port-base", defaultPortBase, "first of six ports; 0 picks free ones")
 	flags.BoolVar(&opts.NoTemporal, "no-temporal", false, "run without Temporal: dropped tables' objects stay until it runs with it")
 	flags.StringVar(&opts.TemporalAddress, "temporal-address", "", "use the Temporal server at this host:port instead of a child")
 	flags.StringVar(&opts.TemporalNamespace, "temporal-namespace", "", "its namespace (default lake)")
@@ -127,6 +127,7 @@ func block(s devserver.State) string {
 	for _, line := range [][2]string{
 		{"query", "grpc://" + s.Query + "  (Flight SQL)"},
 		{"meta", "grpc://" + s.Meta},
+		{"lance", s.LanceNamespace + "  (Lance REST namespace)"},
 		{"metrics", s.Metrics},
 		{"temporal", temporal},
 		{"temporal ui", ui},

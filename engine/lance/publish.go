@@ -23,17 +23,7 @@ func (e *Engine) stage(ctx context.Context, snap lake.Snapshot, m *format.Manife
 	if err != nil {
 		return snap, err
 	}
-	snap.Manifest = lake.Manifest{
-		Path:   format.ManifestName(uint64(snap.Version)) + "-" + id.String(),
-		Size:   int64(len(raw)),
-		SHA256: sha256.Sum256(raw),
-	}
-	// A repeated attempt of the store's own may find the object it made.
-	if err := objstore.PutIdentical(ctx, e.store, snap.Location.Prefix()+snap.Manifest.Path, raw); err != nil {
-		return snap, lake.Wrap("stage manifest", err)
-	}
-	e.manifests.add(snap, m, raw)
-	return snap, nil
+	return e.stageBytes(ctx, snap, m, raw, id)
 }
 
 // Publish implements [engine.Engine].

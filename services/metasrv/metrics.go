@@ -18,6 +18,7 @@ type metrics struct {
 	outcomes  *prometheus.CounterVec
 	campaign  *prometheus.CounterVec
 	forwarded *prometheus.CounterVec
+	adopted   *prometheus.CounterVec
 }
 
 // newMetrics makes the series and registers them if there is a registry.
@@ -57,6 +58,10 @@ func newMetrics(r prometheus.Registerer, s *Server) (*metrics, error) {
 			Name: "lake_metasrv_forwarded_total",
 			Help: "Writes a follower passed on to the leader, by gRPC code.",
 		}, []string{"code"}),
+		adopted: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "lake_metasrv_adopted_total",
+			Help: "Versions proposed by other Lance clients, by outcome.",
+		}, []string{"outcome"}),
 	}
 	if r == nil {
 		return m, nil
@@ -74,7 +79,7 @@ func newMetrics(r prometheus.Registerer, s *Server) (*metrics, error) {
 		Name: "lake_metasrv_unpublished_versions",
 		Help: "Committed versions whose publication failed and is being tried again.",
 	}, func() float64 { return float64(len(s.finisher.debts())) })
-	for _, c := range []prometheus.Collector{m.admission, m.inflight, m.reserved, m.stage, m.group, m.outcomes, m.campaign, m.forwarded, ready, unpublished} {
+	for _, c := range []prometheus.Collector{m.admission, m.inflight, m.reserved, m.stage, m.group, m.outcomes, m.campaign, m.forwarded, m.adopted, ready, unpublished} {
 		if err := r.Register(c); err != nil {
 			return nil, err
 		}

@@ -42,6 +42,8 @@ var rules = []rule{
 	{From: "./engine", Never: backends, Why: "an engine hands out metastore operations and commits nothing itself"},
 	{From: "./audit", Never: []string{"./"}, Except: []string{"./audit", "./catalog", "./engine", "./objstore", "./metastore", "./lake"}, Why: "an audit holds records against objects, whoever serves them"},
 	{From: "./audit", Never: append([]string{"./engine/lance"}, backends...), Why: "an audit works on any engine and backend"},
+	{From: "./retention", Never: []string{"./"}, Except: []string{"./retention", "./catalog", "./engine", "./metastore", "./lake"}, Why: "which versions stay is told by the authority and done by a worker"},
+	{From: "./retention", Never: append([]string{"./engine/lance"}, backends...), Why: "retention works on any engine and backend"},
 	{From: "./activities", Never: []string{"./services", "./worker", "./sdk", "./cmd"}, Why: "procedures work on the records and objects, not through servers"},
 	{From: "./activities", Never: backends, Why: "procedures work on any backend"},
 	{From: "./workflows", Never: []string{"./catalog", "./metastore", "./objstore", "./engine", "./lance", "./services", "./worker", "./sdk"}, Why: "workflows are deterministic: all I/O is in activities"},

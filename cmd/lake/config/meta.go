@@ -7,6 +7,7 @@ import (
 
 	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/retention"
 	"github.com/lakeplane/lake/services/metasrv"
 )
 
@@ -32,13 +33,18 @@ type Meta struct {
 	// UndropWindow is how long a drop can be undone when the request does not
 	// say; 0 means that deletion starts at once.
 	UndropWindow time.Duration
+	// LanceNamespace is the host:port at which other Lance clients are served
+	// over HTTP; empty for none.
+	LanceNamespace string
+	// Retention is the worker's, to tell what a clean-up would delete.
+	Retention retention.Policy
 }
 
 // NewMeta returns the defaults.
 func NewMeta() *Meta {
 	c := &Meta{
-		set:      newSet("meta"),
-		LeaseTTL: 10 * time.Second, ClockSkew: 5 * time.Second, UndropWindow: 24 * time.Hour,
+		set:       newSet("meta"),
+		Retention: retention.Policy{}.WithDefaults(), LeaseTTL: 10 * time.Second, ClockSkew: 5 * time.Second, UndropWindow: 24 * time.Hour,
 		Append: metasrv.AppendOptions{Concurrent: 8, Wait: 100 * time.Millisecond, StreamBytes: lake.MaxAppendBytes, BufferedBytes: 256 << 20},
 	}
 	s := c.set
@@ -49,6 +55,8 @@ func NewMeta() *Meta {
 	c.Common.add(s)
 	c.Peer.add(s, "peer", "the other members")
 	c.Temporal.add(s, "Temporal server host:port; without it drops wait for a worker's sweep")
+	s.add("lance_namespace_listen", "LAKE_LANCE_NAMESPACE_LISTEN", stringValue{&c.LanceNamespace}, "host:port at which other Lance clients (the Lance REST Namespace protocol) read and write tables, with the same principals and certificate; empty for none. Every member may serve it, and the leader takes the writes")
+	addRetention(s, &c.Retention)
 	s.add("lease_ttl", "LAKE_LEASE_TTL_MS", durationValue{p: &c.LeaseTTL, min: 500 * time.Millisecond, max: 10 * time.Minute}, "how long a leader leads without renewing; a dead one is replaced after this and max_clock_skew")
 	s.add("max_clock_skew", "LAKE_MAX_CLOCK_SKEW_MS", durationValue{p: &c.ClockSkew, min: time.Millisecond, max: 10 * time.Minute}, "how far the members' clocks may be apart")
 	s.add("undrop_window", "LAKE_UNDROP_WINDOW_SECS", durationValue{p: &c.UndropWindow, max: maxTime}, "how long a drop can be undone when it does not say; 0 deletes at once")
@@ -74,6 +82,7 @@ func (c *Meta) check(m *Mistakes) {
 	c.Metastore.check(s, m, Pebble, Postgres, Remote)
 	c.Peer.check(s, m, "peer")
 	c.Temporal.check(s, m, false)
+	c.checkLanceNamespace(m)
 	if c.Append.BufferedBytes < c.Append.StreamBytes {
 		s.report(m, "append_max_buffered_bytes", "%s are less than the %s of one stream", formatBytes(c.Append.BufferedBytes), formatBytes(c.Append.StreamBytes))
 	}
@@ -86,6 +95,24 @@ func (c *Meta) check(m *Mistakes) {
 	}
 	if kind == Remote {
 		c.Metastore.checkLender(s, m, "peer_auth_token_file", c.Peer.Token, "metadata_peer")
+	}
+}
+
+// checkLanceNamespace holds the HTTP listener to the rules of the other one.
+func (c *Meta) checkLanceNamespace(m *Mistakes) {
+	s := c.set
+	if c.LanceNamespace == "" {
+		return
+	}
+	checkHostPort(s, m, "lance_namespace_listen", c.LanceNamespace, true)
+	if loopback(c.LanceNamespace) {
+		return
+	}
+	if c.Principals == "" {
+		s.report(m, "lance_namespace_listen", "%s can be reached from other machines: that needs auth_principals_file", c.LanceNamespace)
+	}
+	if c.Certificate.CertFile == "" && !c.Insecure() {
+		s.report(m, "lance_namespace_listen", "%s can be reached from other machines: that needs tls_cert_file and tls_key_file, or allow_insecure=%s behind a proxy that terminates TLS", c.LanceNamespace, Insecure)
 	}
 }
 

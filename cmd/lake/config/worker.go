@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/lakeplane/lake/activities/drop"
-	"github.com/lakeplane/lake/internal/retention"
+	"github.com/lakeplane/lake/retention"
 )
 
 // Worker is the configuration of `lake worker`.

@@ -12,16 +12,16 @@ import (
 )
 
 // uses are what the ports from the base on are for, in order.
-var uses = []string{"query", "meta", "metrics", "Temporal", "Temporal UI"}
+var uses = []string{"query", "meta", "metrics", "Temporal", "Temporal UI", "Lance namespace"}
 
 // lastBase is the highest port base.
-const lastBase = 65535 - 4
+const lastBase = 65535 - 5
 
 // ports are the listeners of this process and the ports set aside for the
 // Temporal child, 0 where it may choose.
 type ports struct {
-	query, meta, metrics net.Listener
-	temporal, ui         int
+	query, meta, metrics, namespace net.Listener
+	temporal, ui                    int
 }
 
 // takePorts listens on what this process needs and makes sure that the child's
@@ -29,11 +29,11 @@ type ports struct {
 func takePorts(o Options) (ports, error) {
 	var taken []string
 	var listeners []net.Listener
-	count := len(uses)
-	if !o.managed() {
-		count = 3
-	}
-	for i := range count {
+	for i := range uses {
+		if child := i == 3 || i == 4; child && !o.managed() {
+			listeners = append(listeners, nil)
+			continue
+		}
 		port := 0
 		if o.PortBase > 0 {
 			port = o.PortBase + i
@@ -41,22 +41,21 @@ func takePorts(o Options) (ports, error) {
 		l, err := net.Listen("tcp", net.JoinHostPort(o.Host, strconv.Itoa(port)))
 		if err != nil {
 			taken = append(taken, strconv.Itoa(port)+" ("+uses[i]+")")
-			continue
 		}
 		listeners = append(listeners, l)
 	}
 	if len(taken) > 0 {
 		return ports{}, errors.Join(takenError(o, taken), closeAll(listeners))
 	}
-	p := ports{query: listeners[0], meta: listeners[1], metrics: listeners[2]}
+	p := ports{query: listeners[0], meta: listeners[1], metrics: listeners[2], namespace: listeners[5]}
 	if o.PortBase > 0 {
 		p.temporal, p.ui = o.PortBase+3, o.PortBase+4
 	}
-	return p, closeAll(listeners[3:])
+	return p, closeAll(listeners[3:5])
 }
 
 func (p ports) close() {
-	for _, l := range []net.Listener{p.query, p.meta, p.metrics} {
+	for _, l := range []net.Listener{p.query, p.meta, p.metrics, p.namespace} {
 		if l != nil {
 			_ = l.Close()
 		}
@@ -65,7 +64,9 @@ func (p ports) close() {
 
 func closeAll(listeners []net.Listener) (err error) {
 	for _, l := range listeners {
-		err = errors.Join(err, l.Close())
+		if l != nil {
+			err = errors.Join(err, l.Close())
+		}
 	}
 	return err
 }
@@ -83,7 +84,7 @@ func takenError(o Options, taken []string) error {
 		verb, strings.Join(taken, ", "), o.Host, hint)
 }
 
-// freeBase looks for five free ports in a row.
+// freeBase looks for free ports in a row.
 func freeBase(o Options) (int, bool) {
 	for base := o.PortBase + 10; base <= min(o.PortBase+1000, lastBase); base += 10 {
 		if allFree(o.Host, base) {

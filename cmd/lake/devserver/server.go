@@ -67,6 +67,7 @@ func (s *Server) start(ctx context.Context, p ports) (err error) {
 	s.state = State{
 		PID: os.Getpid(), Since: time.Now().UTC().Truncate(time.Second), Version: s.opts.Version, DataDir: s.opts.DataDir,
 		Query: p.query.Addr().String(), Meta: p.meta.Addr().String(), Metrics: "http://" + p.metrics.Addr().String() + "/metrics",
+		LanceNamespace: "http://" + p.namespace.Addr().String(),
 	}
 	if s.temporal != nil {
 		s.state.Temporal, s.state.TemporalUI = s.temporal.config.Address, s.temporal.config.UI
@@ -95,6 +96,7 @@ func (s *Server) makeTiers() (err error) {
 // run starts what serves and works.
 func (s *Server) run(p ports) error {
 	s.back.run(func(ctx context.Context) error { return s.meta.Serve(ctx, p.meta) })
+	s.front.run(func(ctx context.Context) error { return s.meta.ServeLanceNamespace(ctx, p.namespace) })
 	s.front.run(func(ctx context.Context) error { return s.query.Serve(ctx, p.query) })
 	s.back.run(func(ctx context.Context) error {
 		return process.ServePage(ctx, p.metrics, s.telemetry.Metrics, func() bool { return s.meta.Ready() && s.query.Ready() })

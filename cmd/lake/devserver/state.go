@@ -25,6 +25,8 @@ type State struct {
 	// Query and Meta are host:port addresses of gRPC servers.
 	Query string `json:"query"`
 	Meta  string `json:"meta"`
+	// LanceNamespace is the URL at which other Lance clients read and write.
+	LanceNamespace string `json:"lance_namespace"`
 	// Metrics is the URL of the Prometheus page.
 	Metrics string `json:"metrics"`
 	// Temporal is the host:port of the Temporal server and TemporalUI the URL

@@ -112,7 +112,7 @@ func RunMeta(ctx context.Context, c *config.Meta, tel Telemetry) (err error) {
 		}
 		defer temporal.Close()
 	}
-	lis, err := listen(c.Address, c.MetricsListen)
+	lis, err := listen(c.Address, c.MetricsListen, c.LanceNamespace)
 	if err != nil {
 		return err
 	}
@@ -126,9 +126,20 @@ func RunMeta(ctx context.Context, c *config.Meta, tel Telemetry) (err error) {
 	}
 	tel.started("meta", append([]any{
 		"listen", address(lis[0]), "advertise", advertised, "metrics", address(lis[1]),
-		"metastore", records.Kind, "temporal", c.Temporal.Address,
+		"metastore", records.Kind, "temporal", c.Temporal.Address, "lance_namespace", address(lis[2]),
 	}, guarded(c.Listener)...)...)
-	return tel.work(ctx, lis[1], meta.Ready, func(ctx context.Context) error { return meta.Serve(ctx, lis[0]) })
+	return tel.work(ctx, lis[1], meta.Ready, func(ctx context.Context) error { return meta.serveAll(ctx, lis[0], lis[2]) })
+}
+
+// serveAll serves both listeners; the second may be nil. Either ends the other
+// by failing.
+func (m *Meta) serveAll(ctx context.Context, calls, namespace net.Listener) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return m.Serve(ctx, calls) })
+	if namespace != nil {
+		g.Go(func() error { return m.ServeLanceNamespace(ctx, namespace) })
+	}
+	return g.Wait()
 }
 
 func closeListeners(all []net.Listener) error {

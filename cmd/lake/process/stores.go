@@ -28,6 +28,8 @@ import (
 type Objects struct {
 	Store  objstore.Store
 	Tables *enginelance.Engine
+	// Folder is where a store of files is, empty for one in a bucket.
+	Folder string
 	closer io.Closer
 }
 
@@ -73,7 +75,7 @@ func openObjects(ctx context.Context, c config.Objects) (*Objects, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Objects{Store: store, closer: store}, nil
+		return &Objects{Store: store, Folder: path, closer: store}, nil
 	}
 	bucket, folder, err := c.Bucket()
 	if err != nil {

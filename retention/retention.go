@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -181,4 +182,20 @@ func Keep(ctx context.Context, store metastore.Store, prefix string, c engine.Cl
 		return kept, err
 	}
 	return kept, nil
+}
+
+// Find returns the record of one version; ok is false when there is none.
+func Find(ctx context.Context, store metastore.Store, prefix string, v lake.Version) (snap lake.Snapshot, ok bool, err error) {
+	found, err := store.Get(ctx, fmt.Sprintf("%s%020d", prefix, uint64(v)))
+	if errors.Is(err, metastore.ErrNotFound) {
+		return lake.Snapshot{}, false, nil
+	}
+	if err != nil {
+		return lake.Snapshot{}, false, lake.Wrap(fmt.Sprintf("read the record of version %d", v), err)
+	}
+	var e engine.Entry
+	if err := json.Unmarshal(found.Value, &e); err != nil || e.Snapshot.Version != v {
+		return lake.Snapshot{}, false, lake.Errorf(lake.Corrupt, "record %q is none of version %d: %w", found.Key, v, err)
+	}
+	return e.Snapshot, true, nil
 }
