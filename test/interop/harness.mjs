@@ -10,6 +10,10 @@
 //   {"op":"add","dir":D,"table":T,"ipc":F}                     append rows
 //   {"op":"delete","dir":D,"table":T,"where":P}                delete rows
 //   {"op":"optimize","dir":D,"table":T}                        compact
+//   {"op":"index","columns":[…]}, {"op":"update","where":P,"set":{C:SQL}},
+//   {"op":"merge","ipc":F,"columns":[…]}                       the same on tables
+//   {"op":"list","ns":U,"namespace":N}, {"op":"create",…}      of a namespace
+//   {"op":"numbers","ns":U,"namespace":N,"table":T,"from":A,"count":C}
 //   {"op":"take","dir":D,"table":T,"ipc":F,"offsets":[…]}      rows to F
 //   {"op":"timetake","dir":D,"table":T,"offsets":[…],"rounds":N}
 //                                      time takes of an equal share each
@@ -39,9 +43,27 @@ async function write({ dir, table, ipc, version }) {
   return {};
 }
 
-async function open(dir, table) {
-  const db = await lancedb.connect(dir);
-  return db.openTable(table);
+// With "ns", the address of a Lance REST namespace, tables are opened there, in
+// the namespace "namespace", and else in the folder "dir".
+const connections = new Map();
+
+async function connect({ ns, token, storage }) {
+  const key = JSON.stringify([ns, token]);
+  if (!connections.has(key)) {
+    const headers = token ? { Authorization: "Bearer " + token } : {};
+    const options = { storageOptions: storage, readConsistencyInterval: 0 };
+    connections.set(key, await lancedb.connectNamespace("rest", { uri: ns, headers }, options));
+  }
+  return connections.get(key);
+}
+
+async function open(command) {
+  if (command.ns) {
+    const db = await connect(command);
+    return db.openTable(command.table, [command.namespace]);
+  }
+  const db = await lancedb.connect(command.dir);
+  return db.openTable(command.table);
 }
 
 function save(result, ipc) {
@@ -49,34 +71,85 @@ function save(result, ipc) {
   return { rows: result.numRows };
 }
 
-async function read({ dir, table, ipc, columns, at }) {
-  const t = await open(dir, table);
+async function read({ ipc, columns, at, ...where }) {
+  const t = await open(where);
   if (at) await t.checkout(at);
   let q = t.query();
   if (columns) q = q.select(columns);
   return save(await q.toArrow(), ipc);
 }
 
-async function add({ dir, table, ipc }) {
-  const t = await open(dir, table);
+async function add({ ipc, ...where }) {
+  const t = await open(where);
   await t.add(arrow.tableFromIPC(readFileSync(ipc)));
   return {};
 }
 
-async function remove({ dir, table, where }) {
-  const t = await open(dir, table);
+async function remove({ where, ...rest }) {
+  const t = await open(rest);
   await t.delete(where);
   return {};
 }
 
-async function optimize({ dir, table }) {
-  const t = await open(dir, table);
+async function optimize(where) {
+  const t = await open(where);
   await t.optimize({ cleanupOlderThan: new Date(0) });
   return {};
 }
 
-async function take({ dir, table, ipc, offsets }) {
-  const t = await open(dir, table);
+async function index({ columns, ...where }) {
+  const t = await open(where);
+  for (const c of columns) await t.createIndex(c, { config: lancedb.Index.btree() });
+  return {};
+}
+
+async function update({ where, set, ...rest }) {
+  const t = await open(rest);
+  await t.update({ where, valuesSql: set });
+  return {};
+}
+
+async function merge({ ipc, columns, ...where }) {
+  const t = await open(where);
+  const data = arrow.tableFromIPC(readFileSync(ipc));
+  await t.mergeInsert(columns).whenMatchedUpdateAll().whenNotMatchedInsertAll().execute(data);
+  return {};
+}
+
+async function list({ namespace, ...rest }) {
+  const db = await connect(rest);
+  const { namespaces } = await db.listNamespaces();
+  return { names: [...namespaces, ...(namespace ? await db.tableNames([namespace]) : [])] };
+}
+
+async function create({ table, ipc, namespace, ...rest }) {
+  const db = await connect(rest);
+  await db.createTable(table, arrow.tableFromIPC(readFileSync(ipc)), [namespace]);
+  return {};
+}
+
+// Appends the numbers from..from+count-1, one a version, and every tenth time
+// deletes the one before. A commit that was refused is tried again, as programs do.
+async function numbers({ from = 0, count, ...where }) {
+  const t = await open(where);
+  const again = async (f) => {
+    for (;;) {
+      try {
+        return await f();
+      } catch (e) {
+        if (!/conflict|concurrent|retry/i.test(String(e))) throw e;
+      }
+    }
+  };
+  for (let n = from; n < from + count; n++) {
+    await again(() => t.add([{ n: BigInt(n) }]));
+    if (n % 10 === 9) await again(() => t.delete(`n = ${n - 1}`));
+  }
+  return { rows: count };
+}
+
+async function take({ ipc, offsets, ...where }) {
+  const t = await open(where);
   return save(await t.takeOffsets(offsets).toArrow(), ipc);
 }
 
@@ -95,8 +168,8 @@ async function timed(rounds, f) {
   return { rounds: out };
 }
 
-async function bench({ dir, table, columns, rounds }) {
-  const t = await open(dir, table);
+async function bench({ columns, rounds, ...where }) {
+  const t = await open(where);
   return timed(rounds, async () => {
     let q = t.query();
     if (columns) q = q.select(columns);
@@ -105,8 +178,8 @@ async function bench({ dir, table, columns, rounds }) {
 }
 
 // Each round takes other rows of the same set.
-async function timetake({ dir, table, offsets, rounds }) {
-  const t = await open(dir, table);
+async function timetake({ offsets, rounds, ...where }) {
+  const t = await open(where);
   const per = offsets.length / rounds;
   let round = 0;
   return timed(rounds, () => {
@@ -144,7 +217,7 @@ async function benchadd({ dir, ipc, writers, seconds }) {
   return { rows };
 }
 
-const ops = { write, read, add, delete: remove, optimize, take, timetake, bench, benchadd, benchwrite };
+const ops = { write, read, add, delete: remove, optimize, index, update, merge, list, create, numbers, take, timetake, bench, benchadd, benchwrite };
 
 for await (const line of createInterface({ input: process.stdin })) {
   let answer;

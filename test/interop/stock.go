@@ -82,6 +82,8 @@ type Answer struct {
 	Error  string  `json:"error"`
 	Rows   int64   `json:"rows"`
 	Rounds []Round `json:"rounds"`
+	// Names are those of namespaces and tables.
+	Names []string `json:"names"`
 }
 
 // Command is a command for the process; see harness.mjs.
@@ -97,6 +99,16 @@ type Command struct {
 	Rounds  int      `json:"rounds,omitempty"`
 	Writers int      `json:"writers,omitempty"`
 	Seconds int      `json:"seconds,omitempty"`
+	// NS is the URL of a Lance REST namespace to use instead of Dir, Namespace the
+	// one of its namespaces the table is in, Token a bearer token, and Storage
+	// options for the object store.
+	NS        string            `json:"ns,omitempty"`
+	Namespace string            `json:"namespace,omitempty"`
+	Token     string            `json:"token,omitempty"`
+	Storage   map[string]string `json:"storage,omitempty"`
+	Set       map[string]string `json:"set,omitempty"`
+	From      int               `json:"from,omitempty"`
+	Count     int               `json:"count,omitempty"`
 	// At is the table version to read; 0 means the newest.
 	At uint64 `json:"at,omitempty"`
 }
