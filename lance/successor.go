@@ -307,8 +307,8 @@ func (c *successor) dataFile(ctx context.Context, d *Dataset, f *fragment, df *l
 	return nil
 }
 
-// deletions reads the deletion file of a fragment, if there is one, and holds
-// its count against the manifest.
+// deletions reads the deletion file of a fragment, if there is one, which must
+// hold what the manifest says.
 func (c *successor) deletions(ctx context.Context, f *fragment) (*roaring.Bitmap, error) {
 	entry := f.pb.GetDeletionFile()
 	if entry == nil {
@@ -317,9 +317,6 @@ func (c *successor) deletions(ctx context.Context, f *fragment) (*roaring.Bitmap
 	deleted, err := f.deletions(ctx, c.st)
 	if err != nil {
 		return nil, err
-	}
-	if n := deleted.GetCardinality(); entry.GetNumDeletedRows() != n {
-		return nil, invalid("fragment %d: its deletion file has %d rows, the manifest says %d", f.pb.GetId(), n, entry.GetNumDeletedRows())
 	}
 	name, err := deletionName(f.pb.GetId(), entry)
 	c.added = append(c.added, name)
