@@ -11,13 +11,10 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"os"
-	"sync"
-	"time"
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/lakeplane/lake/internal/secretfile"
+	"github.com/lakeplane/lake/internal/watchfile"
 	"github.com/lakeplane/lake/lake"
 )
 
@@ -25,9 +22,6 @@ const (
 	maxPrincipalsBytes = 1 << 20
 	minTokenBytes      = 16
 	maxTokenBytes      = 4096
-	// reloadEvery is how often the file's metadata is looked at, so that a
-	// busy server does not stat it for every call.
-	reloadEvery = time.Second
 )
 
 // Principals authenticates by a file of tokens, in YAML or JSON:
@@ -43,13 +37,7 @@ const (
 // within a second; one that is broken then is reported and the last good one
 // stays in force. Tokens are compared by their SHA-256 in constant time.
 type Principals struct {
-	path   string
-	logger *slog.Logger
-
-	mu      sync.Mutex
-	looked  time.Time
-	seen    os.FileInfo
-	entries []entry
+	entries *watchfile.Value[[]entry]
 }
 
 type entry struct {
@@ -72,16 +60,17 @@ type principalsFile struct {
 // what is wrong, when the file is readable by others, too large or malformed.
 // logger receives the failures of later reloads; nil means slog.Default.
 func OpenPrincipals(path string, logger *slog.Logger) (*Principals, error) {
-	if logger == nil {
-		logger = slog.Default()
-	}
-	p := &Principals{path: path, logger: logger}
-	info, entries, err := readPrincipals(path)
+	entries, err := watchfile.Watch(logger, func() ([]entry, error) {
+		raw, err := watchfile.Read(path, true, maxPrincipalsBytes)
+		if err != nil {
+			return nil, err
+		}
+		return parsePrincipals(raw)
+	}, path)
 	if err != nil {
 		return nil, lake.Wrap("principals file "+path, err)
 	}
-	p.seen, p.entries, p.looked = info, entries, time.Now()
-	return p, nil
+	return &Principals{entries}, nil
 }
 
 // LoopbackOnly returns false: a token proves who calls.
@@ -94,7 +83,7 @@ func (p *Principals) Authenticate(_ context.Context, token string) (Principal, e
 	}
 	sum := sha256.Sum256([]byte(token))
 	found := -1
-	entries := p.current()
+	entries := p.entries.Get()
 	for i, e := range entries { // all of them, whichever matches
 		if subtle.ConstantTimeCompare(e.token[:], sum[:]) == 1 {
 			found = i
@@ -104,50 +93,6 @@ func (p *Principals) Authenticate(_ context.Context, token string) (Principal, e
 		return Principal{}, lake.Errorf(lake.Unauthenticated, "the token is not known")
 	}
 	return entries[found].principal, nil
-}
-
-// current returns the entries in force, after reading a changed file.
-func (p *Principals) current() []entry {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := time.Now()
-	if now.Sub(p.looked) < reloadEvery {
-		return p.entries
-	}
-	p.looked = now
-	info, err := os.Stat(p.path)
-	if err == nil && os.SameFile(info, p.seen) && info.ModTime().Equal(p.seen.ModTime()) && info.Size() == p.seen.Size() {
-		return p.entries
-	}
-	info, entries, err := readPrincipals(p.path)
-	if err != nil {
-		p.logger.Error("principals file not reloaded: the last good one stays in force", "path", p.path, "error", err)
-		return p.entries
-	}
-	p.seen, p.entries = info, entries
-	p.logger.Info("principals file reloaded", "path", p.path, "principals", len(entries))
-	return entries
-}
-
-func readPrincipals(path string) (os.FileInfo, []entry, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, nil, lake.Errorf(lake.Invalid, "%w", err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := secretfile.Check(info); err != nil {
-		return nil, nil, err
-	}
-	raw, err := io.ReadAll(io.LimitReader(f, maxPrincipalsBytes+1))
-	if err != nil {
-		return nil, nil, err
-	}
-	entries, err := parsePrincipals(raw)
-	return info, entries, err
 }
 
 // parsePrincipals reads the file's text. Its errors never quote the text,

@@ -6,20 +6,24 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 
+	"github.com/lakeplane/lake/internal/watchfile"
 	"github.com/lakeplane/lake/lake"
 )
+
+// maxFileBytes bounds a certificate or a token.
+const maxFileBytes = 1 << 20
 
 // KeyPair is a certificate with its private key, as PEM files. The key's must be
 // private (internal/secretfile).
 type KeyPair struct{ CertFile, KeyFile string }
 
-func (p KeyPair) open() (*watched[*tls.Certificate], error) {
-	return watch(func() (*tls.Certificate, error) {
-		cert, err := read(p.CertFile, false)
+func (p KeyPair) open() (*watchfile.Value[*tls.Certificate], error) {
+	return watchfile.Watch(nil, func() (*tls.Certificate, error) {
+		cert, err := watchfile.Read(p.CertFile, false, maxFileBytes)
 		if err != nil {
 			return nil, err
 		}
-		key, err := read(p.KeyFile, true)
+		key, err := watchfile.Read(p.KeyFile, true, maxFileBytes)
 		if err != nil {
 			return nil, err
 		}
@@ -34,7 +38,7 @@ func (p KeyPair) open() (*watched[*tls.Certificate], error) {
 // pool reads the certificates of authorities. It is read once: trust changes
 // with a restart.
 func pool(path string) (*x509.CertPool, error) {
-	pem, err := read(path, false)
+	pem, err := watchfile.Read(path, false, maxFileBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +58,7 @@ func ServerTLS(pair KeyPair, clientCAFile string) (*tls.Config, error) {
 	}
 	config := &tls.Config{
 		MinVersion:     tls.VersionTLS12,
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return certificate.get(), nil },
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return certificate.Get(), nil },
 	}
 	if clientCAFile != "" {
 		if config.ClientCAs, err = pool(clientCAFile); err != nil {
@@ -82,7 +86,7 @@ func ClientTLS(caFile, serverName string, pair KeyPair) (*tls.Config, error) {
 		if err != nil {
 			return nil, err
 		}
-		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate.get(), nil }
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate.Get(), nil }
 	}
 	return config, nil
 }

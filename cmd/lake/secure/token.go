@@ -6,18 +6,19 @@ import (
 	"context"
 	"strings"
 
+	"github.com/lakeplane/lake/internal/watchfile"
 	"github.com/lakeplane/lake/lake"
 )
 
 // Secret is one line of text in a file of mode 0600: a token, a key, a
 // connection string.
-type Secret struct{ text *watched[string] }
+type Secret struct{ text *watchfile.Value[string] }
 
 // OpenSecret reads the file at path. It is lake.Invalid when the file is
 // readable by others, empty, or more than one line. Errors never hold the
 // text.
 func OpenSecret(path string) (*Secret, error) {
-	w, err := watch(func() (string, error) { return readLine(path) }, path)
+	w, err := watchfile.Watch(nil, func() (string, error) { return readLine(path) }, path)
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +26,7 @@ func OpenSecret(path string) (*Secret, error) {
 }
 
 func readLine(path string) (string, error) {
-	raw, err := read(path, true)
+	raw, err := watchfile.Read(path, true, maxFileBytes)
 	if err != nil {
 		return "", err
 	}
@@ -37,7 +38,7 @@ func readLine(path string) (string, error) {
 }
 
 // Text is the text in force.
-func (s *Secret) Text() string { return s.text.get() }
+func (s *Secret) Text() string { return s.text.Get() }
 
 // Bearer sends a secret with every gRPC call. It implements
 // credentials.PerRPCCredentials.

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"time"
 
+	"github.com/lakeplane/lake/internal/keyring"
 	"github.com/lakeplane/lake/lake"
 )
 
@@ -72,15 +73,15 @@ func (s *Sealer) Seal(c Claims) ([]byte, time.Time, error) {
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	k := s.keys.ring().active
-	out := make([]byte, 0, headerBytes+nonceBytes+len(plain)+k.aead.Overhead())
+	k := s.keys.ring().Active()
+	out := make([]byte, 0, headerBytes+nonceBytes+len(plain)+k.AEAD.Overhead())
 	out = append(out, s.kind.magic[:]...)
 	out = append(out, envelopeVersion)
-	out = append(out, k.id[:]...)
+	out = append(out, k.ID[:]...)
 	var nonce [nonceBytes]byte
 	_, _ = rand.Read(nonce[:]) // never fails; random nonces are safe for 2^32 tickets a key
 	out = append(out, nonce[:]...)
-	return k.aead.Seal(out, nonce[:], plain, s.kind.authenticated(out[:headerBytes])), c.ExpiresAt, nil
+	return k.AEAD.Seal(out, nonce[:], plain, s.kind.authenticated(out[:headerBytes])), c.ExpiresAt, nil
 }
 
 // Open returns the claims of a value sealed by any replica with a common key.
@@ -92,11 +93,11 @@ func (s *Sealer) Open(b []byte) (*Claims, error) {
 		[magicBytes]byte(b) != s.kind.magic || b[magicBytes] != envelopeVersion {
 		return nil, refused
 	}
-	k, ok := s.keys.ring().byID[keyID(b[magicBytes+1:])]
+	k, ok := s.keys.ring().Find(keyring.ID(b[magicBytes+1:]))
 	if !ok {
 		return nil, refused
 	}
-	plain, err := k.aead.Open(nil, b[headerBytes:headerBytes+nonceBytes], b[headerBytes+nonceBytes:], s.kind.authenticated(b[:headerBytes]))
+	plain, err := k.AEAD.Open(nil, b[headerBytes:headerBytes+nonceBytes], b[headerBytes+nonceBytes:], s.kind.authenticated(b[:headerBytes]))
 	if err != nil {
 		return nil, refused
 	}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lakeplane/lake/internal/keyring"
+	"github.com/lakeplane/lake/internal/watchfile"
 	"github.com/lakeplane/lake/lake"
 )
 
@@ -179,7 +181,7 @@ func TestKeyFile(t *testing.T) {
 		{"bad base64", `{"active":"***"}`, "base64", 0o600},
 		{"too many", fmt.Sprintf(`{"active":%q,"verify":["","","",""]}`, encode(secret(1))), "4 verification keys: at most 3", 0o600},
 		{"repeated", fmt.Sprintf(`{"active":%q,"verify":[%q]}`, encode(secret(1)), encode(secret(1))), "repeats", 0o600},
-		{"too large", good + string(bytes.Repeat([]byte{' '}, MaxKeyFileBytes)), "more than 65536 bytes", 0o600},
+		{"too large", good + string(bytes.Repeat([]byte{' '}, keyring.MaxFileBytes)), "more than 65536 bytes", 0o600},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "keys.json")
@@ -205,13 +207,13 @@ func TestKeyFileIsReloadedWhenItChanges(t *testing.T) {
 	f, err := OpenFile(path, nil)
 	require.NoError(t, err)
 	now := time.Now()
-	f.now = func() time.Time { return now }
+	f.value.SetClock(func() time.Time { return now })
 	s := NewSealer(Statement, f, DefaultTTL, nil)
 	before, _, err := s.Seal(sample())
 	require.NoError(t, err)
 
 	write(fmt.Sprintf(`{"active":%q,"verify":[%q]}`, encode(secret(2)), encode(secret(1))))
-	now = now.Add(2 * checkEvery)
+	now = now.Add(2 * watchfile.LookEvery)
 	after, _, err := s.Seal(sample())
 	require.NoError(t, err)
 	require.NotEqual(t, before[5:21], after[5:21], "the new key seals")
@@ -219,11 +221,11 @@ func TestKeyFileIsReloadedWhenItChanges(t *testing.T) {
 	require.NoError(t, err, "the old key still opens")
 
 	write("broken")
-	now = now.Add(2 * checkEvery)
+	now = now.Add(2 * watchfile.LookEvery)
 	_, err = s.Open(after)
 	require.NoError(t, err, "a broken file keeps the last good ring")
 	require.NoError(t, os.Remove(path))
-	now = now.Add(2 * checkEvery)
+	now = now.Add(2 * watchfile.LookEvery)
 	_, err = s.Open(after)
 	require.NoError(t, err, "a missing file keeps the last good ring")
 }
@@ -246,7 +248,7 @@ func FuzzOpen(f *testing.F) {
 func FuzzKeyRing(f *testing.F) {
 	f.Add([]byte(fmt.Sprintf(`{"active":%q}`, encode(secret(1)))))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		if r, err := parseRing(in); err == nil && r.active.aead == nil {
+		if r, err := keyring.Parse(purpose, in); err == nil && r.Active().AEAD == nil {
 			t.Fatal("a ring without a key")
 		}
 	})
