@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -53,8 +54,30 @@ func (st *statement) openScan(body []byte) error {
 	if o.All {
 		opts.Columns = nil
 	}
+	opts.BatchRows = batchRows(st.tables[o.Table], opts.Columns)
 	st.process.pumps.Go(func() { s.run(st.tables[o.Table], opts, o.Readers) })
 	return nil
+}
+
+// batchRows makes the batches of a large table's narrow columns longer than
+// usual: each costs the two processes some wakings, whatever its size.
+func batchRows(t engine.Table, columns []int) int {
+	const usual, most, bytes, large = 65_536, 262_144, 2 << 20, 1 << 20
+	if t.Rows() < large {
+		return usual
+	}
+	width, fields := 1, t.Schema().Fields()
+	for i, f := range fields {
+		if columns != nil && !slices.Contains(columns, i) {
+			continue
+		}
+		if fixed, ok := f.Type.(arrow.FixedWidthDataType); ok {
+			width += (fixed.BitWidth() + 7) / 8
+		} else {
+			width += 16
+		}
+	}
+	return max(usual, min(most, bytes/width))
 }
 
 // maxAhead bounds the goroutines a slot may ask a scan to use.
@@ -213,7 +236,10 @@ func (st *statement) taken(body []byte) error {
 	st.mu.Lock()
 	s := st.scans[t.Scan]
 	st.mu.Unlock()
-	if s != nil && t.Batches > 0 {
+	for range t.Batches {
+		if s == nil {
+			break // closed meanwhile
+		}
 		select {
 		case <-s.window:
 		default:

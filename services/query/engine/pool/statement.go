@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/services/query/engine"
@@ -122,8 +121,9 @@ func (st *statement) copyOut(body []byte) (arrow.RecordBatch, error) {
 		return nil, st.breach(err)
 	}
 	st.high = max(st.high, g.Pos+g.Size)
-	mem := make([]byte, g.Size)
-	copy(mem, p.shared.results[g.Pos:])
+	own := newPrivate(g.Size)
+	defer own.Free(nil)
+	copy(own.mem, p.shared.results[g.Pos:])
 	if err := p.conn.Send(slotwire.KindFree, st.id, slotwire.AppendNumber(uint32(g.Pos))); err != nil {
 		<-p.dead
 		return nil, p.death
@@ -131,7 +131,7 @@ func (st *statement) copyOut(body []byte) (arrow.RecordBatch, error) {
 	if st.schema == nil || st.emit == nil {
 		return nil, st.breach(lake.Errorf(lake.Corrupt, "a result without a schema"))
 	}
-	batch, err := slotwire.Unpack(st.schema, g, mem, memory.NewBufferBytes, true)
+	batch, err := slotwire.Unpack(st.schema, g, own.mem, own.buffer, true)
 	if err != nil {
 		return nil, st.breach(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/lakeplane/lake/lake"
@@ -26,7 +27,17 @@ func run(open Open) int {
 	return 1
 }
 
+// A slot's heap is small and made of large, short-lived batches: with the usual
+// setting the collector would run for every other batch. It may wait until
+// there are some tens of MiB to collect, but no more.
+const (
+	collectPercent = 800
+	collectAt      = 128 << 20
+)
+
 func live(open Open) error {
+	debug.SetGCPercent(collectPercent)
+	debug.SetMemoryLimit(collectAt)
 	s, err := inherit()
 	if err != nil {
 		return err

@@ -74,6 +74,7 @@ type scan struct {
 	schema  *arrow.Schema
 	readers int
 	items   chan slotwire.ScanBatch // closed at the end
+	untold  atomic.Int64            // batches taken that the replica was not told of
 	fault   *slotwire.Fault         // before the end
 	closed  bool                    // under the statement's lock
 }
@@ -98,8 +99,10 @@ func (s *scan) Next(ctx context.Context) (arrow.RecordBatch, error) {
 // of it releases it.
 func (s *scan) take(b slotwire.ScanBatch) (arrow.RecordBatch, error) {
 	st := s.table.statement
-	if err := st.taken(s.id, 1); err != nil {
-		return nil, err
+	if n := s.untold.Add(1); n >= int64(cap(s.items)/2) || len(s.items) == 0 {
+		if err := st.taken(s.id, int(s.untold.Swap(0))); err != nil {
+			return nil, err
+		}
 	}
 	l := &lease{statement: st, pos: b.Pos}
 	l.users.Store(1)

@@ -63,5 +63,6 @@ const (
 )
 
 // ScanWindow is how many batches of a scan may wait in the slot for one of the
-// threads that read it: one for each, and one for the quickest.
-func ScanWindow(readers int) int { return readers + 1 }
+// threads that read it. Half of them is enough for all threads: each message
+// wakes a process, so the slot asks for the other half at once.
+func ScanWindow(readers int) int { return 2 * (readers + 1) }

@@ -188,8 +188,8 @@ func ReadScanOpen(b []byte) (s ScanOpen, err error) {
 	return s, r.err("scan")
 }
 
-// Taken says that a thread took Batches batches of a scan (0 or 1) and that
-// the regions at Freed are not needed any more.
+// Taken says that threads took so many batches of a scan and that the regions
+// at Freed are not needed any more.
 type Taken struct {
 	Scan    uint32
 	Batches int
@@ -211,7 +211,7 @@ func (t Taken) Append() []byte {
 // ReadTaken reads what a slot sent.
 func ReadTaken(b []byte) (t Taken, err error) {
 	r := reader{b: b}
-	t.Scan, t.Batches = uint32(r.within(maxNumber)), r.within(1)
+	t.Scan, t.Batches = uint32(r.within(maxNumber)), r.within(maxNumber)
 	t.Freed = make([]int, r.count())
 	for i := range t.Freed {
 		t.Freed[i] = r.within(maxNumber)
