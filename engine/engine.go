@@ -29,7 +29,9 @@ type Engine interface {
 	Name() string
 
 	// CheckSchema refuses, with lake.Unsupported or lake.Invalid, a schema
-	// whose rows the engine could not store, naming the column and its type.
+	// whose rows the engine could not store, naming the column and its type, or
+	// whose metadata asks for options of the table that there are not; see
+	// [lake.TableOptions].
 	CheckSchema(*arrow.Schema) error
 
 	// Create stages version 1 of a new incarnation, holding no rows.

@@ -6,10 +6,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lakeplane/lake/internal/schemadsl"
+	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/sdk"
 )
 
 func (a *app) tableCreateCommand() *cobra.Command {
 	var columns []string
+	var compact bool
 	c := &cobra.Command{
 		Use:   "create NAMESPACE.TABLE --column NAME:TYPE …",
 		Short: "Create an empty table",
@@ -17,7 +20,9 @@ func (a *app) tableCreateCommand() *cobra.Command {
 			"  bool i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64 utf8 binary date\n" +
 			"  ts[UNIT] ts[UNIT,ZONE]    UNIT is s, ms, us or ns\n" +
 			"  decimal(PRECISION,SCALE)\n" +
-			"  list<TYPE> fsl<TYPE,SIZE> struct<NAME:TYPE,…>",
+			"  list<TYPE> fsl<TYPE,SIZE> struct<NAME:TYPE,…>\n\n" +
+			"--compact has the table's data written smaller, about as small as other Lance clients\n" +
+			"write them, at a price in processor time for those who write and read.",
 		Example: "  lake table create robots.episodes --column robot_id:utf8 --column episode:i64 --column 'pose:fsl<f32,7>?'",
 		Args:    arguments(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -28,6 +33,9 @@ func (a *app) tableCreateCommand() *cobra.Command {
 			schema, err := schemadsl.ParseSchema(columns)
 			if err != nil {
 				return usageError{err}
+			}
+			if compact {
+				schema = sdk.WithTableOptions(schema, lake.TableOptions{Compact: true})
 			}
 			client, err := a.client(cmd.Context())
 			if err != nil {
@@ -44,5 +52,6 @@ func (a *app) tableCreateCommand() *cobra.Command {
 	}
 	// An array, not a slice: commas belong to the types.
 	c.Flags().StringArrayVar(&columns, "column", nil, "a column as NAME:TYPE; give one for each")
+	c.Flags().BoolVar(&compact, "compact", false, "write data smaller and slower, for as long as the table is there")
 	return c
 }

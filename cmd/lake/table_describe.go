@@ -53,6 +53,7 @@ func (a *app) describe(t sdk.Table) error {
 			{"incarnation", s.Incarnation.String()},
 			{"created", t.CreatedAt.UTC().Format(time.RFC3339)},
 			{"updated", t.UpdatedAt.UTC().Format(time.RFC3339)},
+			{"compact", fmt.Sprint(t.Options().Compact)},
 		} {
 			if _, err := fmt.Fprintf(a.stdout, "%-12s %s\n", line[0], printable(line[1], math.MaxInt)); err != nil {
 				return outputError(err)
@@ -88,12 +89,14 @@ func (a *app) describeJSON(t sdk.Table) error {
 		{name: "incarnation"},
 		{name: "created"},
 		{name: "updated"},
+		{name: "compact"},
 		{name: "columns"},
 	})
 	s := t.Snapshot
 	err := out.Row([]cell{
 		textCell(t.Name.String()), numberCell(uint64(s.Version)), textCell(s.Engine), textCell(string(s.Location)), textCell(s.Incarnation.String()),
 		timeCell(t.CreatedAt), timeCell(t.UpdatedAt),
+		{value: t.Options().Compact},
 		{value: describedColumns(t.Schema)},
 	})
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 type data struct {
 	loc      lake.Location
 	fields   []*lancepb.Field
+	compact  bool
 	rows     uint64
 	fragment *lancepb.DataFragment // nil without rows, and for held ones
 	held     []arrow.RecordBatch
@@ -54,7 +55,10 @@ func (e *Engine) StageData(ctx context.Context, loc lake.Location, s *arrow.Sche
 	if err != nil {
 		return nil, err
 	}
-	d := &data{loc: loc, fields: fields}
+	// Options were checked when the table was made. One of a later release is no
+	// reason to refuse rows.
+	options, _ := optionsOf(s)
+	d := &data{loc: loc, fields: fields, compact: options.Compact}
 	if err := e.stageData(ctx, d, &nullChecker{RecordReader: rows, schema: s}); err != nil {
 		return nil, lake.Wrap("stage rows for "+string(loc), err)
 	}
@@ -86,7 +90,7 @@ func (d *data) holdCopy(batch arrow.RecordBatch) error {
 }
 
 func (e *Engine) writeData(ctx context.Context, d *data, rows array.RecordReader) error {
-	fragment, err := e.write.WriteFragment(ctx, e.folder(d.loc), d.fields, rows)
+	fragment, err := e.writing(d.compact).WriteFragment(ctx, e.folder(d.loc), d.fields, rows)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (e *Engine) open(ctx context.Context, snap lake.Snapshot) (*format.Dataset,
 		return nil, err
 	}
 	return format.Open(ctx, e.folder(snap.Location), m, format.Options{
-		Files: e.files, Root: string(snap.Location), Stats: e.stats, Write: e.write,
+		Files: e.files, Root: string(snap.Location), Stats: e.stats, Write: e.writing(compactOf(m)),
 	})
 }
 

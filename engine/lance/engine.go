@@ -118,6 +118,9 @@ func (e *Engine) CheckSchema(s *arrow.Schema) error {
 	if s == nil || s.NumFields() == 0 {
 		return lake.Errorf(lake.Invalid, "the schema has no fields")
 	}
+	if _, err := optionsOf(s); err != nil {
+		return err
+	}
 	return schema.Check(s)
 }
 

@@ -102,7 +102,7 @@ func encodeRun(ctx context.Context, run []*data) (*joined, error) {
 	}
 	defer rows.Release()
 	var made memoryFiles
-	fragment, err := format.WriteFragment(ctx, &made, run[0].fields, rows)
+	fragment, err := format.WriteOptions{Compact: run[0].compact}.WriteFragment(ctx, &made, run[0].fields, rows)
 	if err != nil {
 		return nil, err
 	}
