@@ -17,7 +17,7 @@ var plainTypeNames = map[arrow.Type]string{
 	arrow.FLOAT16: "FLOAT", arrow.FLOAT32: "FLOAT", arrow.FLOAT64: "DOUBLE",
 	arrow.STRING: "VARCHAR", arrow.LARGE_STRING: "VARCHAR", arrow.STRING_VIEW: "VARCHAR",
 	arrow.BINARY: "BLOB", arrow.LARGE_BINARY: "BLOB", arrow.BINARY_VIEW: "BLOB", arrow.FIXED_SIZE_BINARY: "BLOB",
-	arrow.DATE32: "DATE", arrow.DATE64: "DATE", arrow.TIME32: "TIME", arrow.TIME64: "TIME",
+	arrow.DATE32: "DATE", arrow.DATE64: "DATE", arrow.TIME32: "TIME",
 	arrow.DURATION: "BIGINT", arrow.NULL: "INTEGER",
 }
 
@@ -32,8 +32,13 @@ func typeName(t arrow.DataType) string {
 		return name
 	}
 	switch t := t.(type) {
+	case *arrow.Time64Type:
+		if t.Unit == arrow.Nanosecond {
+			return "TIME_NS"
+		}
+		return "TIME"
 	case *arrow.TimestampType:
-		if t.TimeZone != "" {
+		if t.TimeZone != "" && t.Unit != arrow.Nanosecond {
 			return "TIMESTAMP WITH TIME ZONE"
 		}
 		return timestampNames[t.Unit]
