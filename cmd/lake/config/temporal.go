@@ -2,6 +2,8 @@
 
 package config
 
+import "github.com/lakeplane/lake/worker/payloadcodec"
+
 // Temporal is the server that drives procedures.
 type Temporal struct {
 	// Address is its host:port, Namespace the namespace that holds Lake's
@@ -12,6 +14,9 @@ type Temporal struct {
 	Trust
 	// APIKey is the file of an API key.
 	APIKey string
+	// PayloadKeys is the file of the keys that encrypt what Temporal keeps;
+	// empty leaves it readable.
+	PayloadKeys string
 }
 
 func (c *Temporal) add(s *Set, address string) {
@@ -21,6 +26,7 @@ func (c *Temporal) add(s *Set, address string) {
 	s.add("temporal_ui", "LAKE_TEMPORAL_UI", stringValue{&c.UI}, "URL of its web pages, for links")
 	s.add("temporal_tls", "LAKE_TEMPORAL_TLS", boolValue{&c.UseTLS}, "connect to it by TLS; implied by the settings below")
 	c.Trust.add(s, "temporal", "the Temporal server")
+	s.add("temporal_payload_keys_file", "LAKE_TEMPORAL_PAYLOAD_KEYS_FILE", stringValue{&c.PayloadKeys}, "secrets that encrypt the payloads of procedures in Temporal (mode 0600, read again when it changes), the same in all metadata servers and workers; empty leaves them readable")
 	s.add("temporal_api_key_file", "LAKE_TEMPORAL_API_KEY_FILE", stringValue{&c.APIKey}, "API key for it (mode 0600, read again when it changes)")
 }
 
@@ -33,6 +39,11 @@ func (c *Temporal) check(s *Set, m *Mistakes, needed bool) {
 	}
 	c.Trust.check(s, m, "temporal")
 	checkSecret(s, m, "temporal_api_key_file", c.APIKey)
+	if c.PayloadKeys != "" {
+		if _, err := payloadcodec.Open(c.PayloadKeys, nil); err != nil {
+			s.report(m, "temporal_payload_keys_file", "%w", err)
+		}
+	}
 }
 
 // Encrypted reports whether the connection uses TLS.

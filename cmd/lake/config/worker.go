@@ -31,6 +31,9 @@ type Worker struct {
 	Retention retention.Policy
 	// BuildID is the version of this worker in Temporal; empty is none.
 	BuildID string
+	// CodecListen is the host:port of the endpoint that decrypts payloads for
+	// Temporal's web pages, empty for none; CodecOrigin that of the pages.
+	CodecListen, CodecOrigin string
 	// TemporalOnly and NoObjects are set by commands that use less than a worker
 	// does: what they leave alone need not be configured.
 	TemporalOnly, NoObjects bool
@@ -54,6 +57,8 @@ func NewWorker() *Worker {
 	s.add("table_maintenance_every", "LAKE_TABLE_MAINTENANCE_SECS", durationValue{p: &c.MaintainEvery, min: time.Second, max: 24 * time.Hour}, "how often tables are looked over for compaction")
 	addRetention(s, &c.Retention)
 	s.add("worker_build_id", "LAKE_WORKER_BUILD_ID", stringValue{&c.BuildID}, "version of this worker in Temporal's worker deployment \"lake\"; a worker with one gets no work until `lake worker ensure` with the same one made it the current version; empty for none")
+	s.add("payload_codec_listen", "LAKE_PAYLOAD_CODEC_LISTEN", stringValue{&c.CodecListen}, "host:port at which Temporal's web pages have payloads decrypted, on this machine unless allow_insecure=proxy; empty for none")
+	s.add("payload_codec_origin", "LAKE_PAYLOAD_CODEC_ORIGIN", stringValue{&c.CodecOrigin}, "origin of Temporal's web pages, such as https://temporal.example: no other site may ask the endpoint")
 	s.add("drop_settle", "LAKE_DROP_SETTLE_SECS", durationValue{p: &c.Settle, min: time.Nanosecond, max: time.Hour}, "how old a drop must be before an empty location is believed to be: longer than an append may still be writing")
 	return c
 }
@@ -66,6 +71,22 @@ func addRetention(s *Set, p *retention.Policy) {
 	s.add("table_orphan_age", "LAKE_TABLE_ORPHAN_SECS", durationValue{p: &p.OrphanAge, min: time.Hour, max: maxTime}, "how old an object is that no version needs before it is deleted: longer than the longest write by other Lance clients")
 }
 
+// checkCodec reports an endpoint that cannot or must not be there.
+func (c *Worker) checkCodec(m *Mistakes) {
+	s := c.set
+	switch {
+	case c.CodecListen == "" && c.CodecOrigin != "":
+		s.report(m, "payload_codec_origin", "goes with payload_codec_listen")
+	case c.CodecListen == "":
+	case !isHostPort(c.CodecListen, true):
+		s.report(m, "payload_codec_listen", "%q: want host:port", c.CodecListen)
+	case c.Temporal.PayloadKeys == "":
+		s.report(m, "payload_codec_listen", "needs temporal_payload_keys_file: there is nothing to decrypt")
+	case !loopback(c.CodecListen) && c.AllowInsecure != Insecure:
+		s.report(m, "payload_codec_listen", "%s can be reached from other machines, and the endpoint asks for no credentials: listen on loopback, or set allow_insecure=%s behind a proxy that does", c.CodecListen, Insecure)
+	}
+}
+
 // Set implements [Process].
 func (c *Worker) Set() *Set { return c.set }
 
@@ -75,6 +96,7 @@ func (c *Worker) check(m *Mistakes) {
 	if c.TemporalOnly {
 		return
 	}
+	c.checkCodec(m)
 	if !c.NoObjects {
 		c.Common.check(s, m)
 	}

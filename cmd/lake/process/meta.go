@@ -30,7 +30,7 @@ func NewMeta(c *config.Meta, records *Records, objects *Objects, temporal *Tempo
 	alone := records.Exclusive() && !c.Lend
 	opts := metasrv.Options{
 		Store: records.Store, Engine: objects.Tables, Sweep: objects.sweep, Election: c.Election(),
-		Append: c.Append, UndropWindow: c.UndropWindow, Grace: stopBudget(c.Grace), Logger: tel.Log, Metrics: tel.Metrics,
+		Append: c.Append, Retention: c.Retention, UndropWindow: c.UndropWindow, Grace: stopBudget(c.Grace), Logger: tel.Log, Metrics: tel.Metrics,
 		Announce: true, Version: tel.Version,
 	}
 	opts.Election.Address, opts.Election.Logger, opts.Election.Exclusive = address, tel.Log, alone

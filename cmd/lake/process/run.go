@@ -195,11 +195,13 @@ func RunWorker(ctx context.Context, c *config.Worker, tel Telemetry) (err error)
 	if err != nil {
 		return err
 	}
-	lis, err := listen(c.MetricsListen)
+	lis, err := listen(c.MetricsListen, c.CodecListen)
 	if err != nil {
 		return err
 	}
-	tel.started("worker", "metrics", address(lis[0]), "metastore", records.Kind,
+	tel.started("worker", "metrics", address(lis[0]), "payload_codec", address(lis[1]), "payloads_encrypted", temporal.Codec != nil, "metastore", records.Kind,
 		"temporal", c.Temporal.Address, "namespace", c.Temporal.Namespace, "temporal_tls", c.Temporal.Encrypted())
-	return tel.work(ctx, lis[0], w.Ready, w.Run)
+	return tel.work(ctx, lis[0], w.Ready, func(ctx context.Context) error {
+		return serveCodec(ctx, lis[1], temporal, c.CodecOrigin, w.Run)
+	})
 }

@@ -7,17 +7,21 @@ import (
 	"log/slog"
 
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/lakeplane/lake/cmd/lake/config"
 	"github.com/lakeplane/lake/cmd/lake/secure"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/worker"
+	"github.com/lakeplane/lake/worker/payloadcodec"
 	"github.com/lakeplane/lake/workflows"
 )
 
 // Temporal is a connection to a Temporal server.
 type Temporal struct {
 	Client client.Client
+	// Codec encrypts payloads; nil leaves them readable.
+	Codec  *payloadcodec.Codec
 	config config.Temporal
 }
 
@@ -39,11 +43,23 @@ func DialTemporal(c config.Temporal, log *slog.Logger) (*Temporal, error) {
 		}
 		opts.Credentials = client.NewAPIKeyDynamicCredentials(func(context.Context) (string, error) { return key.Text(), nil })
 	}
+	t := &Temporal{config: c}
+	if c.PayloadKeys != "" {
+		var err error
+		if t.Codec, err = payloadcodec.Open(c.PayloadKeys, log); err != nil {
+			return nil, err
+		}
+		opts.DataConverter = t.Codec.Converter()
+		opts.FailureConverter = temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
+			DataConverter: opts.DataConverter, EncodeCommonAttributes: true, // the texts of failures
+		})
+	}
 	connected, err := client.NewLazyClient(opts)
 	if err != nil {
 		return nil, lake.Errorf(lake.Invalid, "Temporal at %s: %w", c.Address, err)
 	}
-	return &Temporal{Client: connected, config: c}, nil
+	t.Client = connected
+	return t, nil
 }
 
 // Procedures starts and controls procedures.
