@@ -33,18 +33,23 @@ type rowWriter interface {
 	Close() error
 }
 
-func checkFormat(format string) error {
-	switch format {
-	case "table", "json", "csv":
+// checkFormat knows the formats of every command, and of sql one more.
+func checkFormat(format string, sql bool) error {
+	switch {
+	case format == "table" || format == "json" || format == "csv", sql && format == "arrow":
 		return nil
+	case sql:
+		return usagef("format %q: want table, json, csv or arrow", format)
 	}
 	return usagef("format %q: want table, json or csv", format)
 }
 
 // rows returns the writer of the format asked for.
-func (a *app) rows(columns []heading) rowWriter {
-	out := bufio.NewWriter(a.stdout)
-	switch a.format {
+func (a *app) rows(columns []heading) rowWriter { return rowsTo(a.stdout, a.format, columns) }
+
+func rowsTo(to io.Writer, format string, columns []heading) rowWriter {
+	out := bufio.NewWriter(to)
+	switch format {
 	case "json":
 		return &jsonWriter{out: out, columns: columns}
 	case "csv":

@@ -104,14 +104,14 @@ func (a *app) root() *cobra.Command {
 		SilenceUsage:  true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			a.addrGiven = cmd.Flags().Changed("addr") || os.Getenv("LAKE_ADDR") != ""
-			return checkFormat(a.format)
+			return checkFormat(a.format, cmd.Name() == "sql")
 		},
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.addr, "addr", fromEnv("LAKE_ADDR", defaultAddr), "host:port of a query server (env LAKE_ADDR)")
-	flags.StringVarP(&a.format, "format", "o", "table", "how to print data: table, json (one object a line) or csv")
+	flags.StringVarP(&a.format, "format", "o", "table", "how to print data: table, json (one object a line) or csv; sql also knows arrow (an IPC stream)")
 	a.connect.add(flags)
 	root.AddCommand(a.devCommand(), a.selftestCommand(), a.sqlCommand(), a.ingestCommand(),
 		a.tableCommand(), a.procedureCommand(), a.metaCommand(), a.queryCommand(), a.workerCommand(),

@@ -3,80 +3,127 @@
 package main
 
 import (
+	"context"
 	"io"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/lakeplane/lake/internal/progress"
 	"github.com/lakeplane/lake/internal/schemadsl"
 	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/sdk"
 )
 
-func (a *app) sqlCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "sql QUERY",
-		Short: "Run one SELECT and print its rows",
-		Long: "Runs one SELECT over namespace.table and prints the rows as they arrive.\n" +
-			"QUERY \"-\" reads the text from standard input. In a table a null is NULL;\n" +
-			"in csv it is an empty field and an empty text is \"\".",
-		Example: "  lake sql 'SELECT robot_id, count(*) AS n FROM robots.episodes GROUP BY ALL ORDER BY ALL'",
-		Args:    arguments(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			query := args[0]
-			if query == "-" {
-				text, err := io.ReadAll(io.LimitReader(a.stdin, lake.MaxSQLBytes+1))
-				if err != nil {
-					return lake.Errorf(lake.Invalid, "read the query: %w", err)
-				}
-				query = string(text)
-			}
-			return a.sql(cmd, query)
-		},
-	}
+// sqlFlags are what `lake sql` is asked for beside its text.
+type sqlFlags struct {
+	params []string
+	timing bool
 }
 
-func (a *app) sql(cmd *cobra.Command, query string) (err error) {
-	ctx := cmd.Context()
-	c, err := a.client(ctx)
+func (a *app) sqlCommand() *cobra.Command {
+	var f sqlFlags
+	c := &cobra.Command{
+		Use:   "sql [QUERY]",
+		Short: "Run a SELECT and print its rows, or ask for statements",
+		Long: "Runs one SELECT over namespace.table and prints the rows as they arrive.\n" +
+			"QUERY \"-\" reads the text from standard input. In a table a null is NULL;\n" +
+			"in csv it is an empty field and an empty text is \"\". The format arrow is an\n" +
+			"Arrow IPC stream.\n\n" +
+			"Without QUERY it asks for statements, each ended by ;, and \\? tells what else it\n" +
+			"knows. When standard input is no terminal, it runs the statements found there,\n" +
+			"up to the first that fails.",
+		Example: "  lake sql 'SELECT robot_id, count(*) AS n FROM robots.episodes GROUP BY ALL ORDER BY ALL'\n" +
+			"  lake sql --param 42 --param pick 'SELECT * FROM robots.episodes WHERE id = ? AND task = ?'\n" +
+			"  lake sql --format arrow 'FROM robots.episodes' > episodes.arrows",
+		Args: arguments(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkArrowOutput(a.stdout, a.format); err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				return a.statements(cmd, f)
+			}
+			query := args[0]
+			if query == "-" {
+				text, err := a.readSQL()
+				if err != nil {
+					return err
+				}
+				query = text
+			}
+			return a.sql(cmd, query, f)
+		},
+	}
+	c.Flags().StringArrayVar(&f.params, "param", nil, "value of the next placeholder (?): a number, true, false, null, or text; text:42 is text")
+	c.Flags().BoolVar(&f.timing, "timing", true, "say how many rows there were and how long it took, on standard error")
+	return c
+}
+
+func (a *app) readSQL() (string, error) {
+	text, err := io.ReadAll(io.LimitReader(a.stdin, lake.MaxSQLBytes+1))
+	if err != nil {
+		return "", lake.Errorf(lake.Invalid, "read the query: %w", err)
+	}
+	return string(text), nil
+}
+
+func (a *app) sql(cmd *cobra.Command, query string, f sqlFlags) error {
+	c, err := a.client(cmd.Context())
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	began := time.Now()
-	result, err := c.Query(ctx, query)
+	return a.printQuery(cmd.Context(), c, query, f)
+}
+
+func (a *app) printQuery(ctx context.Context, c *sdk.Client, query string, f sqlFlags) error {
+	p, err := printQuery(ctx, c, a.stdout, a.format, query, parameters(f.params))
+	if err == nil && f.timing {
+		a.note("%s in %s", counted(p.rows, "row"), p.took.Round(time.Millisecond))
+	}
+	return err
+}
+
+// statements runs what standard input holds, or asks for it at a terminal.
+func (a *app) statements(cmd *cobra.Command, f sqlFlags) error {
+	c, err := a.client(cmd.Context())
 	if err != nil {
 		return err
 	}
-	defer result.Release()
-	out := a.rows(headings(result.Schema()))
-	if t, ok := out.(*tableWriter); ok {
-		t.clip = true
+	defer c.Close()
+	if in, out, ok := a.terminal(); ok {
+		return newPrompt(a, c, in, out, f).run(context.WithoutCancel(cmd.Context()))
 	}
-	rows := int64(0)
-	for batch, err := range result.Batches() {
-		if err != nil {
-			if rows > 0 { // what was printed is whole rows
-				_ = out.Close()
+	text, err := a.readSQL()
+	if err != nil {
+		return err
+	}
+	for {
+		statement, rest, _ := cutStatement(text)
+		if !saysNothing(statement) {
+			if err := a.printQuery(cmd.Context(), c, statement, f); err != nil {
+				return err
 			}
-			return err
 		}
-		if err := printBatch(out, batch); err != nil {
-			return outputError(err)
+		if text = rest; text == "" {
+			return nil
 		}
-		rows += batch.NumRows()
 	}
-	if err := out.Close(); err != nil {
-		return outputError(err)
-	}
-	a.note("%s in %s", counted(rows, "row"), time.Since(began).Round(time.Millisecond))
-	return nil
 }
 
-func outputError(err error) error { return lake.Errorf(lake.Unknown, "print: %w", err) }
+// terminal returns the terminal that standard input and output are.
+func (a *app) terminal() (in, out *os.File, ok bool) {
+	in, inOK := a.stdin.(*os.File)
+	out, outOK := a.stdout.(*os.File)
+	ok = inOK && outOK && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd()))
+	return in, out, ok
+}
 
 func counted(n int64, what string) string {
 	if n == 1 {
