@@ -184,6 +184,41 @@ func Keep(ctx context.Context, store metastore.Store, prefix string, c engine.Cl
 	return kept, nil
 }
 
+// Plan is what a clean-up would do.
+type Plan struct {
+	Floor lake.Version
+	Kept
+	// Objects would be deleted.
+	Objects int
+	Bytes   int64
+}
+
+// Dry tells what a clean-up of the table by the policy would do now. It changes
+// nothing; errors are those of [engine.Cleaner] and [engine.Cleaning].
+func Dry(ctx context.Context, store metastore.Store, cleaner engine.Cleaner, prefix string, t catalog.Table, p Policy, now time.Time) (out Plan, err error) {
+	p = p.WithDefaults()
+	c, err := cleaner.Clean(ctx, t.Snapshot)
+	if err != nil {
+		return out, err
+	}
+	tagged, err := c.Tagged(ctx)
+	if err != nil {
+		return out, err
+	}
+	out.Floor = p.Floor(t, c.Written(), now)
+	if out.Kept, err = Keep(ctx, store, prefix, c, t, out.Floor, tagged); err != nil {
+		return out, err
+	}
+	for g, err := range c.Unneeded(ctx, engine.CleanLimits{Before: now.Add(-p.OrphanAge), Floor: out.Floor}) {
+		if err != nil {
+			return out, err
+		}
+		out.Objects++
+		out.Bytes += g.Size
+	}
+	return out, nil
+}
+
 // Find returns the record of one version; ok is false when there is none.
 func Find(ctx context.Context, store metastore.Store, prefix string, v lake.Version) (snap lake.Snapshot, ok bool, err error) {
 	found, err := store.Get(ctx, fmt.Sprintf("%s%020d", prefix, uint64(v)))

@@ -16,6 +16,22 @@ const maintenanceKind = "table-maintenance"
 type CompactOptions struct {
 	// DryRun changes nothing and says what would be joined.
 	DryRun bool
+	// Reclaim, with DryRun, also says what the clean-up would delete that follows
+	// a compaction. That reads the manifests of all versions that stay.
+	Reclaim bool
+}
+
+// Reclaim is what a clean-up of a table would do now.
+type Reclaim struct {
+	// Floor is the version up to which versions would be given up, except for
+	// tagged ones; 0 gives up none.
+	Floor lake.Version
+	// VersionsKept would stay, VersionsTagged of them only for their tags;
+	// VersionsReclaimed would go.
+	VersionsKept, VersionsTagged, VersionsReclaimed uint64
+	// Objects of Bytes would be deleted. What the compaction leaves behind that
+	// comes first is not among them.
+	Objects, Bytes uint64
 }
 
 // Compaction is what a compaction was asked to do.
@@ -31,6 +47,8 @@ type Compaction struct {
 	// PartsBefore and PartsAfter are how many pieces of data would be read and
 	// written; both are 0 when there is nothing to join.
 	PartsBefore, PartsAfter uint64
+	// Reclaim is set when it was asked for.
+	Reclaim *Reclaim
 }
 
 // CompactTable records the intent to join what small appends left behind in a
@@ -42,13 +60,20 @@ func (c *Client) CompactTable(ctx context.Context, name lake.TableName, opts Com
 	if err := name.Validate(); err != nil {
 		return Compaction{}, err
 	}
-	resp, err := c.catalog.CompactTable(ctx, &lakepb.CompactTableRequest{Name: nameToProto(name), DryRun: opts.DryRun})
+	resp, err := c.catalog.CompactTable(ctx, &lakepb.CompactTableRequest{Name: nameToProto(name), DryRun: opts.DryRun, Reclaim: opts.Reclaim})
 	t, err := tableResult("compact table", name, resp.GetTable(), err)
 	if err != nil {
 		return Compaction{}, err
 	}
+	var reclaim *Reclaim
+	if r := resp.GetReclaim(); r != nil {
+		reclaim = &Reclaim{
+			Floor: lake.Version(r.GetFloor()), VersionsKept: r.GetVersionsKept(), VersionsTagged: r.GetVersionsTagged(),
+			VersionsReclaimed: r.GetVersionsReclaimed(), Objects: r.GetObjects(), Bytes: r.GetBytes(),
+		}
+	}
 	return Compaction{
-		Table: t, Procedure: ProcedureID{Kind: maintenanceKind, ID: resp.GetProcedureId()},
+		Reclaim: reclaim, Table: t, Procedure: ProcedureID{Kind: maintenanceKind, ID: resp.GetProcedureId()},
 		UIURL: resp.GetUiUrl(), DryRun: resp.GetDryRun(),
 		PartsBefore: resp.GetPartsBefore(), PartsAfter: resp.GetPartsAfter(),
 	}, nil

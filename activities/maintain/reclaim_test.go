@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,9 +32,16 @@ import (
 
 // broken makes stores fail on request.
 type broken struct {
+	mu sync.Mutex
 	// fails is called before each effect and says whether it fails, and whether
 	// it happens all the same.
 	fails func(what string) (fail, anyway bool)
+}
+
+func (b *broken) effect(what string) (fail, anyway bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.fails(what)
 }
 
 type brokenCatalog struct {
@@ -47,7 +55,7 @@ type brokenObjects struct {
 }
 
 func (b brokenCatalog) CommitProcedure(ctx context.Context, old, next catalog.Procedure, ops ...metastore.Op) (catalog.Procedure, error) {
-	fail, anyway := b.fails("commit")
+	fail, anyway := b.effect("commit")
 	if !fail {
 		return b.Catalog.CommitProcedure(ctx, old, next, ops...)
 	}
@@ -60,7 +68,7 @@ func (b brokenCatalog) CommitProcedure(ctx context.Context, old, next catalog.Pr
 }
 
 func (b brokenObjects) Delete(ctx context.Context, key string) error {
-	fail, anyway := b.fails("delete")
+	fail, anyway := b.effect("delete")
 	if !fail || anyway {
 		if err := b.Store.Delete(ctx, key); err != nil {
 			return err

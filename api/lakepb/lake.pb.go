@@ -1078,7 +1078,11 @@ type CompactTableRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  *TableName             `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Says what would be joined and changes nothing.
-	DryRun        bool `protobuf:"varint,2,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	DryRun bool `protobuf:"varint,2,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// With dry_run: also says what the clean-up would delete that follows the
+	// compaction. It reads the manifests of all versions that stay and lists the
+	// table's objects.
+	Reclaim       bool `protobuf:"varint,3,opt,name=reclaim,proto3" json:"reclaim,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1127,6 +1131,13 @@ func (x *CompactTableRequest) GetDryRun() bool {
 	return false
 }
 
+func (x *CompactTableRequest) GetReclaim() bool {
+	if x != nil {
+		return x.Reclaim
+	}
+	return false
+}
+
 type CompactTableResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The procedure's id: kind "table-maintenance".
@@ -1137,8 +1148,10 @@ type CompactTableResponse struct {
 	DryRun bool   `protobuf:"varint,4,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
 	// How many pieces of data a compaction would read and write, as far as the
 	// manifest tells; both 0 when there is nothing to join.
-	PartsBefore   uint64 `protobuf:"varint,5,opt,name=parts_before,json=partsBefore,proto3" json:"parts_before,omitempty"`
-	PartsAfter    uint64 `protobuf:"varint,6,opt,name=parts_after,json=partsAfter,proto3" json:"parts_after,omitempty"`
+	PartsBefore uint64 `protobuf:"varint,5,opt,name=parts_before,json=partsBefore,proto3" json:"parts_before,omitempty"`
+	PartsAfter  uint64 `protobuf:"varint,6,opt,name=parts_after,json=partsAfter,proto3" json:"parts_after,omitempty"`
+	// Set when it was asked for.
+	Reclaim       *Reclaim `protobuf:"bytes,7,opt,name=reclaim,proto3" json:"reclaim,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1215,6 +1228,103 @@ func (x *CompactTableResponse) GetPartsAfter() uint64 {
 	return 0
 }
 
+func (x *CompactTableResponse) GetReclaim() *Reclaim {
+	if x != nil {
+		return x.Reclaim
+	}
+	return nil
+}
+
+// Reclaim is what a clean-up of a table would do now.
+type Reclaim struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Versions up to this one would be given up, except for tagged ones.
+	Floor uint64 `protobuf:"varint,1,opt,name=floor,proto3" json:"floor,omitempty"`
+	// Versions that would stay, and those of them that only a tag keeps.
+	VersionsKept   uint64 `protobuf:"varint,2,opt,name=versions_kept,json=versionsKept,proto3" json:"versions_kept,omitempty"`
+	VersionsTagged uint64 `protobuf:"varint,3,opt,name=versions_tagged,json=versionsTagged,proto3" json:"versions_tagged,omitempty"`
+	// Versions that would go.
+	VersionsReclaimed uint64 `protobuf:"varint,4,opt,name=versions_reclaimed,json=versionsReclaimed,proto3" json:"versions_reclaimed,omitempty"`
+	// Objects that would be deleted. What a compaction before it leaves behind is
+	// not among them.
+	Objects       uint64 `protobuf:"varint,5,opt,name=objects,proto3" json:"objects,omitempty"`
+	Bytes         uint64 `protobuf:"varint,6,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Reclaim) Reset() {
+	*x = Reclaim{}
+	mi := &file_lake_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Reclaim) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Reclaim) ProtoMessage() {}
+
+func (x *Reclaim) ProtoReflect() protoreflect.Message {
+	mi := &file_lake_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Reclaim.ProtoReflect.Descriptor instead.
+func (*Reclaim) Descriptor() ([]byte, []int) {
+	return file_lake_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *Reclaim) GetFloor() uint64 {
+	if x != nil {
+		return x.Floor
+	}
+	return 0
+}
+
+func (x *Reclaim) GetVersionsKept() uint64 {
+	if x != nil {
+		return x.VersionsKept
+	}
+	return 0
+}
+
+func (x *Reclaim) GetVersionsTagged() uint64 {
+	if x != nil {
+		return x.VersionsTagged
+	}
+	return 0
+}
+
+func (x *Reclaim) GetVersionsReclaimed() uint64 {
+	if x != nil {
+		return x.VersionsReclaimed
+	}
+	return 0
+}
+
+func (x *Reclaim) GetObjects() uint64 {
+	if x != nil {
+		return x.Objects
+	}
+	return 0
+}
+
+func (x *Reclaim) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
 type CatalogSnapshotRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Opaque; empty for the first call.
@@ -1225,7 +1335,7 @@ type CatalogSnapshotRequest struct {
 
 func (x *CatalogSnapshotRequest) Reset() {
 	*x = CatalogSnapshotRequest{}
-	mi := &file_lake_proto_msgTypes[16]
+	mi := &file_lake_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1237,7 +1347,7 @@ func (x *CatalogSnapshotRequest) String() string {
 func (*CatalogSnapshotRequest) ProtoMessage() {}
 
 func (x *CatalogSnapshotRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[16]
+	mi := &file_lake_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1250,7 +1360,7 @@ func (x *CatalogSnapshotRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CatalogSnapshotRequest.ProtoReflect.Descriptor instead.
 func (*CatalogSnapshotRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{16}
+	return file_lake_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CatalogSnapshotRequest) GetKnownGeneration() string {
@@ -1274,7 +1384,7 @@ type CatalogSnapshotResponse struct {
 
 func (x *CatalogSnapshotResponse) Reset() {
 	*x = CatalogSnapshotResponse{}
-	mi := &file_lake_proto_msgTypes[17]
+	mi := &file_lake_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1286,7 +1396,7 @@ func (x *CatalogSnapshotResponse) String() string {
 func (*CatalogSnapshotResponse) ProtoMessage() {}
 
 func (x *CatalogSnapshotResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[17]
+	mi := &file_lake_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1299,7 +1409,7 @@ func (x *CatalogSnapshotResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CatalogSnapshotResponse.ProtoReflect.Descriptor instead.
 func (*CatalogSnapshotResponse) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{17}
+	return file_lake_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *CatalogSnapshotResponse) GetGeneration() string {
@@ -1358,7 +1468,7 @@ type Procedure struct {
 
 func (x *Procedure) Reset() {
 	*x = Procedure{}
-	mi := &file_lake_proto_msgTypes[18]
+	mi := &file_lake_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1370,7 +1480,7 @@ func (x *Procedure) String() string {
 func (*Procedure) ProtoMessage() {}
 
 func (x *Procedure) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[18]
+	mi := &file_lake_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1383,7 +1493,7 @@ func (x *Procedure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Procedure.ProtoReflect.Descriptor instead.
 func (*Procedure) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{18}
+	return file_lake_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Procedure) GetKind() string {
@@ -1516,7 +1626,7 @@ type ProcedureApproval struct {
 
 func (x *ProcedureApproval) Reset() {
 	*x = ProcedureApproval{}
-	mi := &file_lake_proto_msgTypes[19]
+	mi := &file_lake_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1528,7 +1638,7 @@ func (x *ProcedureApproval) String() string {
 func (*ProcedureApproval) ProtoMessage() {}
 
 func (x *ProcedureApproval) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[19]
+	mi := &file_lake_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1541,7 +1651,7 @@ func (x *ProcedureApproval) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcedureApproval.ProtoReflect.Descriptor instead.
 func (*ProcedureApproval) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{19}
+	return file_lake_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ProcedureApproval) GetBy() string {
@@ -1579,7 +1689,7 @@ type StartProcedureRequest struct {
 
 func (x *StartProcedureRequest) Reset() {
 	*x = StartProcedureRequest{}
-	mi := &file_lake_proto_msgTypes[20]
+	mi := &file_lake_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1591,7 +1701,7 @@ func (x *StartProcedureRequest) String() string {
 func (*StartProcedureRequest) ProtoMessage() {}
 
 func (x *StartProcedureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[20]
+	mi := &file_lake_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1604,7 +1714,7 @@ func (x *StartProcedureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartProcedureRequest.ProtoReflect.Descriptor instead.
 func (*StartProcedureRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{20}
+	return file_lake_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *StartProcedureRequest) GetKind() string {
@@ -1639,7 +1749,7 @@ type StartProcedureResponse struct {
 
 func (x *StartProcedureResponse) Reset() {
 	*x = StartProcedureResponse{}
-	mi := &file_lake_proto_msgTypes[21]
+	mi := &file_lake_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1651,7 +1761,7 @@ func (x *StartProcedureResponse) String() string {
 func (*StartProcedureResponse) ProtoMessage() {}
 
 func (x *StartProcedureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[21]
+	mi := &file_lake_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1664,7 +1774,7 @@ func (x *StartProcedureResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartProcedureResponse.ProtoReflect.Descriptor instead.
 func (*StartProcedureResponse) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{21}
+	return file_lake_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *StartProcedureResponse) GetProcedure() *Procedure {
@@ -1698,7 +1808,7 @@ type ControlProcedureRequest struct {
 
 func (x *ControlProcedureRequest) Reset() {
 	*x = ControlProcedureRequest{}
-	mi := &file_lake_proto_msgTypes[22]
+	mi := &file_lake_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1710,7 +1820,7 @@ func (x *ControlProcedureRequest) String() string {
 func (*ControlProcedureRequest) ProtoMessage() {}
 
 func (x *ControlProcedureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[22]
+	mi := &file_lake_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1723,7 +1833,7 @@ func (x *ControlProcedureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlProcedureRequest.ProtoReflect.Descriptor instead.
 func (*ControlProcedureRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{22}
+	return file_lake_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ControlProcedureRequest) GetKind() string {
@@ -1782,7 +1892,7 @@ type ControlProcedureResponse struct {
 
 func (x *ControlProcedureResponse) Reset() {
 	*x = ControlProcedureResponse{}
-	mi := &file_lake_proto_msgTypes[23]
+	mi := &file_lake_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1794,7 +1904,7 @@ func (x *ControlProcedureResponse) String() string {
 func (*ControlProcedureResponse) ProtoMessage() {}
 
 func (x *ControlProcedureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[23]
+	mi := &file_lake_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1807,7 +1917,7 @@ func (x *ControlProcedureResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlProcedureResponse.ProtoReflect.Descriptor instead.
 func (*ControlProcedureResponse) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{23}
+	return file_lake_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ControlProcedureResponse) GetProcedure() *Procedure {
@@ -1843,7 +1953,7 @@ type ListProcedureEventsRequest struct {
 
 func (x *ListProcedureEventsRequest) Reset() {
 	*x = ListProcedureEventsRequest{}
-	mi := &file_lake_proto_msgTypes[24]
+	mi := &file_lake_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1855,7 +1965,7 @@ func (x *ListProcedureEventsRequest) String() string {
 func (*ListProcedureEventsRequest) ProtoMessage() {}
 
 func (x *ListProcedureEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[24]
+	mi := &file_lake_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1868,7 +1978,7 @@ func (x *ListProcedureEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListProcedureEventsRequest.ProtoReflect.Descriptor instead.
 func (*ListProcedureEventsRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{24}
+	return file_lake_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListProcedureEventsRequest) GetKind() string {
@@ -1909,7 +2019,7 @@ type ListProcedureEventsResponse struct {
 
 func (x *ListProcedureEventsResponse) Reset() {
 	*x = ListProcedureEventsResponse{}
-	mi := &file_lake_proto_msgTypes[25]
+	mi := &file_lake_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1921,7 +2031,7 @@ func (x *ListProcedureEventsResponse) String() string {
 func (*ListProcedureEventsResponse) ProtoMessage() {}
 
 func (x *ListProcedureEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[25]
+	mi := &file_lake_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1934,7 +2044,7 @@ func (x *ListProcedureEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListProcedureEventsResponse.ProtoReflect.Descriptor instead.
 func (*ListProcedureEventsResponse) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{25}
+	return file_lake_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListProcedureEventsResponse) GetEvents() []*ProcedureEvent {
@@ -1971,7 +2081,7 @@ type ProcedureEvent struct {
 
 func (x *ProcedureEvent) Reset() {
 	*x = ProcedureEvent{}
-	mi := &file_lake_proto_msgTypes[26]
+	mi := &file_lake_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1983,7 +2093,7 @@ func (x *ProcedureEvent) String() string {
 func (*ProcedureEvent) ProtoMessage() {}
 
 func (x *ProcedureEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[26]
+	mi := &file_lake_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1996,7 +2106,7 @@ func (x *ProcedureEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcedureEvent.ProtoReflect.Descriptor instead.
 func (*ProcedureEvent) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{26}
+	return file_lake_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ProcedureEvent) GetAction() string {
@@ -2074,7 +2184,7 @@ type ListProceduresRequest struct {
 
 func (x *ListProceduresRequest) Reset() {
 	*x = ListProceduresRequest{}
-	mi := &file_lake_proto_msgTypes[27]
+	mi := &file_lake_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2086,7 +2196,7 @@ func (x *ListProceduresRequest) String() string {
 func (*ListProceduresRequest) ProtoMessage() {}
 
 func (x *ListProceduresRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[27]
+	mi := &file_lake_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2099,7 +2209,7 @@ func (x *ListProceduresRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListProceduresRequest.ProtoReflect.Descriptor instead.
 func (*ListProceduresRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{27}
+	return file_lake_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListProceduresRequest) GetKind() string {
@@ -2133,7 +2243,7 @@ type ListProceduresResponse struct {
 
 func (x *ListProceduresResponse) Reset() {
 	*x = ListProceduresResponse{}
-	mi := &file_lake_proto_msgTypes[28]
+	mi := &file_lake_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2145,7 +2255,7 @@ func (x *ListProceduresResponse) String() string {
 func (*ListProceduresResponse) ProtoMessage() {}
 
 func (x *ListProceduresResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[28]
+	mi := &file_lake_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2158,7 +2268,7 @@ func (x *ListProceduresResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListProceduresResponse.ProtoReflect.Descriptor instead.
 func (*ListProceduresResponse) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{28}
+	return file_lake_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ListProceduresResponse) GetProcedures() []*Procedure {
@@ -2185,7 +2295,7 @@ type GetProcedureRequest struct {
 
 func (x *GetProcedureRequest) Reset() {
 	*x = GetProcedureRequest{}
-	mi := &file_lake_proto_msgTypes[29]
+	mi := &file_lake_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2197,7 +2307,7 @@ func (x *GetProcedureRequest) String() string {
 func (*GetProcedureRequest) ProtoMessage() {}
 
 func (x *GetProcedureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[29]
+	mi := &file_lake_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2210,7 +2320,7 @@ func (x *GetProcedureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetProcedureRequest.ProtoReflect.Descriptor instead.
 func (*GetProcedureRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{29}
+	return file_lake_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *GetProcedureRequest) GetKind() string {
@@ -2245,7 +2355,7 @@ type AppendCommand struct {
 
 func (x *AppendCommand) Reset() {
 	*x = AppendCommand{}
-	mi := &file_lake_proto_msgTypes[30]
+	mi := &file_lake_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2257,7 +2367,7 @@ func (x *AppendCommand) String() string {
 func (*AppendCommand) ProtoMessage() {}
 
 func (x *AppendCommand) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[30]
+	mi := &file_lake_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2270,7 +2380,7 @@ func (x *AppendCommand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendCommand.ProtoReflect.Descriptor instead.
 func (*AppendCommand) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{30}
+	return file_lake_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *AppendCommand) GetName() *TableName {
@@ -2315,7 +2425,7 @@ type AppendResult struct {
 
 func (x *AppendResult) Reset() {
 	*x = AppendResult{}
-	mi := &file_lake_proto_msgTypes[31]
+	mi := &file_lake_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2327,7 +2437,7 @@ func (x *AppendResult) String() string {
 func (*AppendResult) ProtoMessage() {}
 
 func (x *AppendResult) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[31]
+	mi := &file_lake_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2340,7 +2450,7 @@ func (x *AppendResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendResult.ProtoReflect.Descriptor instead.
 func (*AppendResult) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{31}
+	return file_lake_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *AppendResult) GetVersion() uint64 {
@@ -2445,10 +2555,11 @@ const file_lake_proto_rawDesc = "" +
 	"\x04rows\x18\x05 \x01(\x04R\x04rows\x12\x14\n" +
 	"\x05parts\x18\x06 \x01(\x04R\x05parts\x12\x14\n" +
 	"\x05bytes\x18\a \x01(\x04R\x05bytes\x12\x12\n" +
-	"\x04tags\x18\b \x03(\tR\x04tags\"V\n" +
+	"\x04tags\x18\b \x03(\tR\x04tags\"p\n" +
 	"\x13CompactTableRequest\x12&\n" +
 	"\x04name\x18\x01 \x01(\v2\x12.lake.v1.TableNameR\x04name\x12\x17\n" +
-	"\adry_run\x18\x02 \x01(\bR\x06dryRun\"\xd3\x01\n" +
+	"\adry_run\x18\x02 \x01(\bR\x06dryRun\x12\x18\n" +
+	"\areclaim\x18\x03 \x01(\bR\areclaim\"\xff\x01\n" +
 	"\x14CompactTableResponse\x12!\n" +
 	"\fprocedure_id\x18\x01 \x01(\tR\vprocedureId\x12$\n" +
 	"\x05table\x18\x02 \x01(\v2\x0e.lake.v1.TableR\x05table\x12\x15\n" +
@@ -2456,7 +2567,15 @@ const file_lake_proto_rawDesc = "" +
 	"\adry_run\x18\x04 \x01(\bR\x06dryRun\x12!\n" +
 	"\fparts_before\x18\x05 \x01(\x04R\vpartsBefore\x12\x1f\n" +
 	"\vparts_after\x18\x06 \x01(\x04R\n" +
-	"partsAfter\"C\n" +
+	"partsAfter\x12*\n" +
+	"\areclaim\x18\a \x01(\v2\x10.lake.v1.ReclaimR\areclaim\"\xcc\x01\n" +
+	"\aReclaim\x12\x14\n" +
+	"\x05floor\x18\x01 \x01(\x04R\x05floor\x12#\n" +
+	"\rversions_kept\x18\x02 \x01(\x04R\fversionsKept\x12'\n" +
+	"\x0fversions_tagged\x18\x03 \x01(\x04R\x0eversionsTagged\x12-\n" +
+	"\x12versions_reclaimed\x18\x04 \x01(\x04R\x11versionsReclaimed\x12\x18\n" +
+	"\aobjects\x18\x05 \x01(\x04R\aobjects\x12\x14\n" +
+	"\x05bytes\x18\x06 \x01(\x04R\x05bytes\"C\n" +
 	"\x16CatalogSnapshotRequest\x12)\n" +
 	"\x10known_generation\x18\x01 \x01(\tR\x0fknownGeneration\"\x84\x01\n" +
 	"\x17CatalogSnapshotResponse\x12\x1e\n" +
@@ -2604,7 +2723,7 @@ func file_lake_proto_rawDescGZIP() []byte {
 }
 
 var file_lake_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_lake_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_lake_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
 var file_lake_proto_goTypes = []any{
 	(ProcedureState)(0),                 // 0: lake.v1.ProcedureState
 	(ProcedureOrder)(0),                 // 1: lake.v1.ProcedureOrder
@@ -2624,92 +2743,94 @@ var file_lake_proto_goTypes = []any{
 	(*TableVersion)(nil),                // 15: lake.v1.TableVersion
 	(*CompactTableRequest)(nil),         // 16: lake.v1.CompactTableRequest
 	(*CompactTableResponse)(nil),        // 17: lake.v1.CompactTableResponse
-	(*CatalogSnapshotRequest)(nil),      // 18: lake.v1.CatalogSnapshotRequest
-	(*CatalogSnapshotResponse)(nil),     // 19: lake.v1.CatalogSnapshotResponse
-	(*Procedure)(nil),                   // 20: lake.v1.Procedure
-	(*ProcedureApproval)(nil),           // 21: lake.v1.ProcedureApproval
-	(*StartProcedureRequest)(nil),       // 22: lake.v1.StartProcedureRequest
-	(*StartProcedureResponse)(nil),      // 23: lake.v1.StartProcedureResponse
-	(*ControlProcedureRequest)(nil),     // 24: lake.v1.ControlProcedureRequest
-	(*ControlProcedureResponse)(nil),    // 25: lake.v1.ControlProcedureResponse
-	(*ListProcedureEventsRequest)(nil),  // 26: lake.v1.ListProcedureEventsRequest
-	(*ListProcedureEventsResponse)(nil), // 27: lake.v1.ListProcedureEventsResponse
-	(*ProcedureEvent)(nil),              // 28: lake.v1.ProcedureEvent
-	(*ListProceduresRequest)(nil),       // 29: lake.v1.ListProceduresRequest
-	(*ListProceduresResponse)(nil),      // 30: lake.v1.ListProceduresResponse
-	(*GetProcedureRequest)(nil),         // 31: lake.v1.GetProcedureRequest
-	(*AppendCommand)(nil),               // 32: lake.v1.AppendCommand
-	(*AppendResult)(nil),                // 33: lake.v1.AppendResult
-	nil,                                 // 34: lake.v1.Procedure.CountersEntry
-	(*timestamppb.Timestamp)(nil),       // 35: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),         // 36: google.protobuf.Duration
+	(*Reclaim)(nil),                     // 18: lake.v1.Reclaim
+	(*CatalogSnapshotRequest)(nil),      // 19: lake.v1.CatalogSnapshotRequest
+	(*CatalogSnapshotResponse)(nil),     // 20: lake.v1.CatalogSnapshotResponse
+	(*Procedure)(nil),                   // 21: lake.v1.Procedure
+	(*ProcedureApproval)(nil),           // 22: lake.v1.ProcedureApproval
+	(*StartProcedureRequest)(nil),       // 23: lake.v1.StartProcedureRequest
+	(*StartProcedureResponse)(nil),      // 24: lake.v1.StartProcedureResponse
+	(*ControlProcedureRequest)(nil),     // 25: lake.v1.ControlProcedureRequest
+	(*ControlProcedureResponse)(nil),    // 26: lake.v1.ControlProcedureResponse
+	(*ListProcedureEventsRequest)(nil),  // 27: lake.v1.ListProcedureEventsRequest
+	(*ListProcedureEventsResponse)(nil), // 28: lake.v1.ListProcedureEventsResponse
+	(*ProcedureEvent)(nil),              // 29: lake.v1.ProcedureEvent
+	(*ListProceduresRequest)(nil),       // 30: lake.v1.ListProceduresRequest
+	(*ListProceduresResponse)(nil),      // 31: lake.v1.ListProceduresResponse
+	(*GetProcedureRequest)(nil),         // 32: lake.v1.GetProcedureRequest
+	(*AppendCommand)(nil),               // 33: lake.v1.AppendCommand
+	(*AppendResult)(nil),                // 34: lake.v1.AppendResult
+	nil,                                 // 35: lake.v1.Procedure.CountersEntry
+	(*timestamppb.Timestamp)(nil),       // 36: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),         // 37: google.protobuf.Duration
 }
 var file_lake_proto_depIdxs = []int32{
 	3,  // 0: lake.v1.Snapshot.manifest:type_name -> lake.v1.Manifest
 	2,  // 1: lake.v1.Table.name:type_name -> lake.v1.TableName
 	4,  // 2: lake.v1.Table.snapshot:type_name -> lake.v1.Snapshot
-	35, // 3: lake.v1.Table.created_at:type_name -> google.protobuf.Timestamp
-	35, // 4: lake.v1.Table.updated_at:type_name -> google.protobuf.Timestamp
+	36, // 3: lake.v1.Table.created_at:type_name -> google.protobuf.Timestamp
+	36, // 4: lake.v1.Table.updated_at:type_name -> google.protobuf.Timestamp
 	2,  // 5: lake.v1.CreateTableRequest.name:type_name -> lake.v1.TableName
 	2,  // 6: lake.v1.GetTableRequest.name:type_name -> lake.v1.TableName
 	5,  // 7: lake.v1.ListTablesResponse.tables:type_name -> lake.v1.Table
 	2,  // 8: lake.v1.DropTableRequest.name:type_name -> lake.v1.TableName
-	36, // 9: lake.v1.DropTableRequest.undrop_window:type_name -> google.protobuf.Duration
+	37, // 9: lake.v1.DropTableRequest.undrop_window:type_name -> google.protobuf.Duration
 	5,  // 10: lake.v1.DropTableResponse.dropped:type_name -> lake.v1.Table
-	35, // 11: lake.v1.DropTableResponse.purge_after:type_name -> google.protobuf.Timestamp
+	36, // 11: lake.v1.DropTableResponse.purge_after:type_name -> google.protobuf.Timestamp
 	2,  // 12: lake.v1.UndropTableRequest.name:type_name -> lake.v1.TableName
 	2,  // 13: lake.v1.ListTableVersionsRequest.name:type_name -> lake.v1.TableName
 	15, // 14: lake.v1.ListTableVersionsResponse.versions:type_name -> lake.v1.TableVersion
-	35, // 15: lake.v1.TableVersion.made_at:type_name -> google.protobuf.Timestamp
+	36, // 15: lake.v1.TableVersion.made_at:type_name -> google.protobuf.Timestamp
 	2,  // 16: lake.v1.CompactTableRequest.name:type_name -> lake.v1.TableName
 	5,  // 17: lake.v1.CompactTableResponse.table:type_name -> lake.v1.Table
-	5,  // 18: lake.v1.CatalogSnapshotResponse.tables:type_name -> lake.v1.Table
-	0,  // 19: lake.v1.Procedure.state:type_name -> lake.v1.ProcedureState
-	34, // 20: lake.v1.Procedure.counters:type_name -> lake.v1.Procedure.CountersEntry
-	35, // 21: lake.v1.Procedure.created_at:type_name -> google.protobuf.Timestamp
-	35, // 22: lake.v1.Procedure.updated_at:type_name -> google.protobuf.Timestamp
-	21, // 23: lake.v1.Procedure.approval:type_name -> lake.v1.ProcedureApproval
-	2,  // 24: lake.v1.Procedure.table:type_name -> lake.v1.TableName
-	35, // 25: lake.v1.ProcedureApproval.at:type_name -> google.protobuf.Timestamp
-	20, // 26: lake.v1.StartProcedureResponse.procedure:type_name -> lake.v1.Procedure
-	1,  // 27: lake.v1.ControlProcedureRequest.order:type_name -> lake.v1.ProcedureOrder
-	20, // 28: lake.v1.ControlProcedureResponse.procedure:type_name -> lake.v1.Procedure
-	28, // 29: lake.v1.ListProcedureEventsResponse.events:type_name -> lake.v1.ProcedureEvent
-	35, // 30: lake.v1.ProcedureEvent.at:type_name -> google.protobuf.Timestamp
-	0,  // 31: lake.v1.ProcedureEvent.state:type_name -> lake.v1.ProcedureState
-	20, // 32: lake.v1.ListProceduresResponse.procedures:type_name -> lake.v1.Procedure
-	2,  // 33: lake.v1.AppendCommand.name:type_name -> lake.v1.TableName
-	6,  // 34: lake.v1.Catalog.CreateTable:input_type -> lake.v1.CreateTableRequest
-	7,  // 35: lake.v1.Catalog.GetTable:input_type -> lake.v1.GetTableRequest
-	8,  // 36: lake.v1.Catalog.ListTables:input_type -> lake.v1.ListTablesRequest
-	10, // 37: lake.v1.Catalog.DropTable:input_type -> lake.v1.DropTableRequest
-	12, // 38: lake.v1.Catalog.UndropTable:input_type -> lake.v1.UndropTableRequest
-	16, // 39: lake.v1.Catalog.CompactTable:input_type -> lake.v1.CompactTableRequest
-	13, // 40: lake.v1.Catalog.ListTableVersions:input_type -> lake.v1.ListTableVersionsRequest
-	18, // 41: lake.v1.Catalog.CatalogSnapshot:input_type -> lake.v1.CatalogSnapshotRequest
-	29, // 42: lake.v1.Procedures.ListProcedures:input_type -> lake.v1.ListProceduresRequest
-	31, // 43: lake.v1.Procedures.GetProcedure:input_type -> lake.v1.GetProcedureRequest
-	22, // 44: lake.v1.Procedures.StartProcedure:input_type -> lake.v1.StartProcedureRequest
-	24, // 45: lake.v1.Procedures.ControlProcedure:input_type -> lake.v1.ControlProcedureRequest
-	26, // 46: lake.v1.Procedures.ListProcedureEvents:input_type -> lake.v1.ListProcedureEventsRequest
-	5,  // 47: lake.v1.Catalog.CreateTable:output_type -> lake.v1.Table
-	5,  // 48: lake.v1.Catalog.GetTable:output_type -> lake.v1.Table
-	9,  // 49: lake.v1.Catalog.ListTables:output_type -> lake.v1.ListTablesResponse
-	11, // 50: lake.v1.Catalog.DropTable:output_type -> lake.v1.DropTableResponse
-	5,  // 51: lake.v1.Catalog.UndropTable:output_type -> lake.v1.Table
-	17, // 52: lake.v1.Catalog.CompactTable:output_type -> lake.v1.CompactTableResponse
-	14, // 53: lake.v1.Catalog.ListTableVersions:output_type -> lake.v1.ListTableVersionsResponse
-	19, // 54: lake.v1.Catalog.CatalogSnapshot:output_type -> lake.v1.CatalogSnapshotResponse
-	30, // 55: lake.v1.Procedures.ListProcedures:output_type -> lake.v1.ListProceduresResponse
-	20, // 56: lake.v1.Procedures.GetProcedure:output_type -> lake.v1.Procedure
-	23, // 57: lake.v1.Procedures.StartProcedure:output_type -> lake.v1.StartProcedureResponse
-	25, // 58: lake.v1.Procedures.ControlProcedure:output_type -> lake.v1.ControlProcedureResponse
-	27, // 59: lake.v1.Procedures.ListProcedureEvents:output_type -> lake.v1.ListProcedureEventsResponse
-	47, // [47:60] is the sub-list for method output_type
-	34, // [34:47] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	18, // 18: lake.v1.CompactTableResponse.reclaim:type_name -> lake.v1.Reclaim
+	5,  // 19: lake.v1.CatalogSnapshotResponse.tables:type_name -> lake.v1.Table
+	0,  // 20: lake.v1.Procedure.state:type_name -> lake.v1.ProcedureState
+	35, // 21: lake.v1.Procedure.counters:type_name -> lake.v1.Procedure.CountersEntry
+	36, // 22: lake.v1.Procedure.created_at:type_name -> google.protobuf.Timestamp
+	36, // 23: lake.v1.Procedure.updated_at:type_name -> google.protobuf.Timestamp
+	22, // 24: lake.v1.Procedure.approval:type_name -> lake.v1.ProcedureApproval
+	2,  // 25: lake.v1.Procedure.table:type_name -> lake.v1.TableName
+	36, // 26: lake.v1.ProcedureApproval.at:type_name -> google.protobuf.Timestamp
+	21, // 27: lake.v1.StartProcedureResponse.procedure:type_name -> lake.v1.Procedure
+	1,  // 28: lake.v1.ControlProcedureRequest.order:type_name -> lake.v1.ProcedureOrder
+	21, // 29: lake.v1.ControlProcedureResponse.procedure:type_name -> lake.v1.Procedure
+	29, // 30: lake.v1.ListProcedureEventsResponse.events:type_name -> lake.v1.ProcedureEvent
+	36, // 31: lake.v1.ProcedureEvent.at:type_name -> google.protobuf.Timestamp
+	0,  // 32: lake.v1.ProcedureEvent.state:type_name -> lake.v1.ProcedureState
+	21, // 33: lake.v1.ListProceduresResponse.procedures:type_name -> lake.v1.Procedure
+	2,  // 34: lake.v1.AppendCommand.name:type_name -> lake.v1.TableName
+	6,  // 35: lake.v1.Catalog.CreateTable:input_type -> lake.v1.CreateTableRequest
+	7,  // 36: lake.v1.Catalog.GetTable:input_type -> lake.v1.GetTableRequest
+	8,  // 37: lake.v1.Catalog.ListTables:input_type -> lake.v1.ListTablesRequest
+	10, // 38: lake.v1.Catalog.DropTable:input_type -> lake.v1.DropTableRequest
+	12, // 39: lake.v1.Catalog.UndropTable:input_type -> lake.v1.UndropTableRequest
+	16, // 40: lake.v1.Catalog.CompactTable:input_type -> lake.v1.CompactTableRequest
+	13, // 41: lake.v1.Catalog.ListTableVersions:input_type -> lake.v1.ListTableVersionsRequest
+	19, // 42: lake.v1.Catalog.CatalogSnapshot:input_type -> lake.v1.CatalogSnapshotRequest
+	30, // 43: lake.v1.Procedures.ListProcedures:input_type -> lake.v1.ListProceduresRequest
+	32, // 44: lake.v1.Procedures.GetProcedure:input_type -> lake.v1.GetProcedureRequest
+	23, // 45: lake.v1.Procedures.StartProcedure:input_type -> lake.v1.StartProcedureRequest
+	25, // 46: lake.v1.Procedures.ControlProcedure:input_type -> lake.v1.ControlProcedureRequest
+	27, // 47: lake.v1.Procedures.ListProcedureEvents:input_type -> lake.v1.ListProcedureEventsRequest
+	5,  // 48: lake.v1.Catalog.CreateTable:output_type -> lake.v1.Table
+	5,  // 49: lake.v1.Catalog.GetTable:output_type -> lake.v1.Table
+	9,  // 50: lake.v1.Catalog.ListTables:output_type -> lake.v1.ListTablesResponse
+	11, // 51: lake.v1.Catalog.DropTable:output_type -> lake.v1.DropTableResponse
+	5,  // 52: lake.v1.Catalog.UndropTable:output_type -> lake.v1.Table
+	17, // 53: lake.v1.Catalog.CompactTable:output_type -> lake.v1.CompactTableResponse
+	14, // 54: lake.v1.Catalog.ListTableVersions:output_type -> lake.v1.ListTableVersionsResponse
+	20, // 55: lake.v1.Catalog.CatalogSnapshot:output_type -> lake.v1.CatalogSnapshotResponse
+	31, // 56: lake.v1.Procedures.ListProcedures:output_type -> lake.v1.ListProceduresResponse
+	21, // 57: lake.v1.Procedures.GetProcedure:output_type -> lake.v1.Procedure
+	24, // 58: lake.v1.Procedures.StartProcedure:output_type -> lake.v1.StartProcedureResponse
+	26, // 59: lake.v1.Procedures.ControlProcedure:output_type -> lake.v1.ControlProcedureResponse
+	28, // 60: lake.v1.Procedures.ListProcedureEvents:output_type -> lake.v1.ListProcedureEventsResponse
+	48, // [48:61] is the sub-list for method output_type
+	35, // [35:48] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_lake_proto_init() }
@@ -2723,7 +2844,7 @@ func file_lake_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lake_proto_rawDesc), len(file_lake_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   33,
+			NumMessages:   34,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

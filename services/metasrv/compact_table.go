@@ -4,10 +4,13 @@ package metasrv
 
 import (
 	"context"
+	"time"
 
 	"github.com/lakeplane/lake/api/lakepb"
 	"github.com/lakeplane/lake/catalog"
+	"github.com/lakeplane/lake/engine"
 	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/retention"
 )
 
 // fragmented is an optional ability of an engine: to tell what a compaction
@@ -35,11 +38,12 @@ func (s *Server) CompactTable(ctx context.Context, req *lakepb.CompactTableReque
 		return nil, err
 	}
 	defer s.working.Done()
-	resp, err := s.compact(ctx, name, req.GetDryRun())
+	resp, err := s.compact(ctx, name, req)
 	return resp, lake.Wrap("compact table "+name.String(), err)
 }
 
-func (s *Server) compact(ctx context.Context, name lake.TableName, dryRun bool) (*lakepb.CompactTableResponse, error) {
+func (s *Server) compact(ctx context.Context, name lake.TableName, req *lakepb.CompactTableRequest) (*lakepb.CompactTableResponse, error) {
+	dryRun := req.GetDryRun()
 	table, err := s.catalog.Get(ctx, name)
 	if err != nil {
 		return nil, err
@@ -66,10 +70,33 @@ func (s *Server) compact(ctx context.Context, name lake.TableName, dryRun bool) 
 		}
 		s.startCompaction(id)
 	}
+	var reclaim *lakepb.Reclaim
+	if dryRun && req.GetReclaim() {
+		if reclaim, err = s.reclaimable(ctx, table); err != nil {
+			return nil, err
+		}
+	}
 	return &lakepb.CompactTableResponse{
-		ProcedureId: id, Table: tableMessage(table), DryRun: dryRun,
+		ProcedureId: id, Table: tableMessage(table), DryRun: dryRun, Reclaim: reclaim,
 		UiUrl:       s.opts.Starter.UIURL(catalog.MaintenanceKind + "/" + id),
 		PartsBefore: uint64(before), PartsAfter: uint64(after),
+	}, nil
+}
+
+// reclaimable tells what a clean-up would delete now.
+func (s *Server) reclaimable(ctx context.Context, table catalog.Table) (*lakepb.Reclaim, error) {
+	e := s.opts.Engine
+	cleaner, ok := e.(engine.Cleaner)
+	if !ok {
+		return nil, lake.Errorf(lake.Unsupported, "the storage engine %q cleans nothing up", e.Name())
+	}
+	plan, err := retention.Dry(ctx, s.opts.Store, cleaner, e.HistoryPrefix(table.Snapshot.Location), table, s.opts.Retention, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	return &lakepb.Reclaim{
+		Floor: uint64(plan.Floor), VersionsKept: uint64(plan.Versions), VersionsTagged: uint64(plan.Tagged),
+		VersionsReclaimed: uint64(plan.Reclaimed), Objects: uint64(plan.Objects), Bytes: uint64(plan.Bytes),
 	}, nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/lakeplane/lake/engine"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/metastore"
+	"github.com/lakeplane/lake/retention"
 	"github.com/lakeplane/lake/workflows"
 )
 
@@ -80,6 +81,8 @@ type Options struct {
 	Sweep func(ctx context.Context, loc lake.Location) error
 	// Append bounds the appends.
 	Append AppendOptions
+	// Retention is the workers' policy, to tell what a clean-up would delete.
+	Retention retention.Policy
 	// UndropWindow is how long a drop can be undone when the request does not
 	// say. 0 means 24 hours, a negative value none.
 	UndropWindow time.Duration
