@@ -48,6 +48,8 @@ type item struct {
 	Name     string   `json:"name"`
 	Nullable bool     `json:"nullable,omitempty"`
 	Metadata []string `json:"metadata,omitempty"`
+	// Item is that of the list which the items are.
+	Item *item `json:"item,omitempty"`
 }
 
 func schemaMetadata(s *arrow.Schema) map[string][]byte {
@@ -103,13 +105,35 @@ func annotateAll(fields []arrow.Field) []annotation {
 		out[i] = annotation{Metadata: pairs(f.Metadata)}
 		switch t := f.Type.(type) {
 		case *arrow.FixedSizeListType:
-			e := t.ElemField()
-			out[i].Item = &item{e.Name, e.Nullable, pairs(e.Metadata)}
+			out[i].Item = itemOf(t)
 		case arrow.NestedType:
 			out[i].Children = annotateAll(t.Fields())
 		}
 	}
 	return out
+}
+
+// itemOf describes the items of a fixed size list, and those inside them.
+func itemOf(t *arrow.FixedSizeListType) *item {
+	e := t.ElemField()
+	out := &item{Name: e.Name, Nullable: e.Nullable, Metadata: pairs(e.Metadata)}
+	if inner, ok := e.Type.(*arrow.FixedSizeListType); ok {
+		out.Item = itemOf(inner)
+	}
+	return out
+}
+
+// apply returns the list with what is said of its items.
+func (i *item) apply(t *arrow.FixedSizeListType) arrow.DataType {
+	if i == nil {
+		return t
+	}
+	e := t.ElemField()
+	e.Name, e.Nullable, e.Metadata = i.Name, i.Nullable, metadataOf(i.Metadata)
+	if inner, ok := e.Type.(*arrow.FixedSizeListType); ok {
+		e.Type = i.Item.apply(inner)
+	}
+	return arrow.FixedSizeListOfField(t.Len(), e)
 }
 
 // fieldsDigest identifies names, nesting, types and nullability; ids and
@@ -175,12 +199,7 @@ func applyAll(fields []arrow.Field, as []annotation) []arrow.Field {
 func (a annotation) apply(dt arrow.DataType) arrow.DataType {
 	switch t := dt.(type) {
 	case *arrow.FixedSizeListType:
-		if a.Item == nil {
-			return dt
-		}
-		e := t.ElemField()
-		e.Name, e.Nullable, e.Metadata = a.Item.Name, a.Item.Nullable, metadataOf(a.Item.Metadata)
-		return arrow.FixedSizeListOfField(t.Len(), e)
+		return a.Item.apply(t)
 	case *arrow.ListType:
 		return arrow.ListOfField(applyAll(t.Fields(), a.Children)[0])
 	case *arrow.LargeListType:

@@ -74,8 +74,10 @@ func (a *accum) values(arr arrow.Array, from, to int) {
 	case fixedValues:
 		raw := d
 		if t.items > 0 {
-			raw = d.Children()[0]
-			off = off*t.items + raw.Offset()
+			for _, dim := range t.dims {
+				raw = raw.Children()[0]
+				off = off*dim + raw.Offset()
+			}
 			a.items(raw, off, from, to)
 		}
 		a.copyFixed(raw.Buffers()[1].Bytes(), off*t.itemWidth, from, to)

@@ -84,17 +84,33 @@ func (a *assembler) leaf(n *schema.Node) (part, error) {
 	return p, nil
 }
 
+// fixedList builds a fixed size list, and those inside it, from the innermost
+// items outwards.
 func (a *assembler) fixedList(dt arrow.DataType, s *sink, values []*memory.Buffer, valid *memory.Buffer, length, nulls int) arrow.ArrayData {
-	itemValid := s.finishItemValid()
-	defer releaseBuffer(itemValid)
-	itemNulls := 0
-	if itemValid != nil {
-		itemNulls = array.UnknownNullCount
+	types := make([]arrow.DataType, len(s.t.dims)+1) // outer first, then the items
+	types[0] = dt
+	for i := range s.t.dims {
+		types[i+1] = types[i].(*arrow.FixedSizeListType).Elem()
 	}
-	item := dt.(*arrow.FixedSizeListType).Elem()
-	child := array.NewData(item, length*s.t.items, []*memory.Buffer{itemValid, values[0]}, nil, itemNulls, 0)
-	defer child.Release()
-	return array.NewData(dt, length, []*memory.Buffer{valid}, []arrow.ArrayData{child}, nulls, 0)
+	buffers, children := values[:1], []arrow.ArrayData(nil)
+	n := length * s.t.items
+	for i := len(s.t.dims) - 1; i >= 0; i-- {
+		items := itemsData(types[i+1], n, s.finishItemValid(i), buffers, children)
+		defer items.Release()
+		buffers, children = nil, []arrow.ArrayData{items}
+		n /= s.t.dims[i]
+	}
+	return array.NewData(dt, length, []*memory.Buffer{valid}, children, nulls, 0)
+}
+
+// itemsData takes over the validity.
+func itemsData(dt arrow.DataType, n int, valid *memory.Buffer, buffers []*memory.Buffer, children []arrow.ArrayData) arrow.ArrayData {
+	defer releaseBuffer(valid)
+	nulls := 0
+	if valid != nil {
+		nulls = array.UnknownNullCount
+	}
+	return array.NewData(dt, n, append([]*memory.Buffer{valid}, buffers...), children, nulls, 0)
 }
 
 // structure builds a struct. All children carry the levels of the struct; those

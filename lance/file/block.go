@@ -23,7 +23,7 @@ func blockFixed(e *enc21pb.CompressiveEncoding, b []byte, n int) (values []byte,
 		return values, f.bits(), err
 	case *enc21pb.CompressiveEncoding_FixedSizeList:
 		f, err := newFlatList(c.FixedSizeList)
-		if err != nil || c.FixedSizeList.GetHasValidity() {
+		if s, _ := parseListShape(c.FixedSizeList); err != nil || len(s.valid) > 0 {
 			return nil, 0, unsupported("block of fixed size lists with null items")
 		}
 		values, err = f.values([][]byte{b}, n)

@@ -10,7 +10,7 @@ import (
 type chunkValues struct {
 	fixed    fixedCodec
 	variable *varCodec
-	items    bool // the first buffer is the item validity of fixed size lists
+	items    []int // the first buffers are the item validity of these levels of fixed size lists
 	dict     *dictionary
 	indexed  bool // values are indices of dict
 }
@@ -22,8 +22,10 @@ func newChunkValues(e *enc21pb.CompressiveEncoding, t valueType, indexed bool) (
 		v.variable, err = newVarCodec(e)
 		return v, err
 	}
-	v.items = e.GetFixedSizeList().GetHasValidity()
 	if v.fixed, err = newFixedCodec(e); err != nil {
+		return v, err
+	}
+	if v.items, err = validOf(e, t); err != nil {
 		return v, err
 	}
 	bits := v.fixed.bits()
@@ -33,8 +35,6 @@ func newChunkValues(e *enc21pb.CompressiveEncoding, t valueType, indexed bool) (
 	case indexed:
 	case t.kind == boolValues && bits != 1, t.kind == fixedValues && bits != t.width*8, t.kind == nullValues:
 		err = corrupt("values of %d bits, which does not fit the type of the column", bits)
-	case v.items && e.GetFixedSizeList().GetItemsPerValue() != uint64(t.items):
-		err = corrupt("lists of %d items in a column with %d", e.GetFixedSizeList().GetItemsPerValue(), t.items)
 	}
 	return v, err
 }
@@ -44,10 +44,7 @@ func (v *chunkValues) buffers() int {
 	if v.fixed != nil {
 		n = v.fixed.buffers()
 	}
-	if v.items {
-		n++
-	}
-	return n
+	return n + len(v.items)
 }
 
 // append decodes a chunk of n values and appends count of them, from the given
@@ -59,11 +56,10 @@ func (v *chunkValues) append(bufs [][]byte, n, from, count int, out *sink) error
 	if v.variable != nil {
 		return v.variable.append(bufs, n, from, count, out)
 	}
-	var items []byte
-	if v.items {
-		items, bufs = bufs[0], bufs[1:]
-		if len(items) < (n*out.t.items+7)/8 {
-			return corrupt("validity of %d lists in %d bytes", n, len(items))
+	valid, bufs := bufs[:len(v.items)], bufs[len(v.items):]
+	for i, level := range v.items {
+		if len(valid[i]) < (n*out.t.itemsAt(level)+7)/8 {
+			return corrupt("validity of %d lists in %d bytes", n, len(valid[i]))
 		}
 	}
 	values, err := v.fixed.values(bufs, n)
@@ -74,9 +70,7 @@ func (v *chunkValues) append(bufs [][]byte, n, from, count int, out *sink) error
 		out.bits(values, from, count)
 		return nil
 	}
-	if out.t.items > 0 {
-		out.appendItemValid(items, from, count)
-	}
+	out.appendItemsValid(v.items, valid, from, count)
 	w := v.fixed.bits() / 8
 	values = values[from*w : (from+count)*w]
 	if v.indexed {

@@ -4,9 +4,11 @@ package file
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lakeplane/lake/lance/lancepb/enc21pb"
+	"github.com/lakeplane/lake/lance/schema"
 )
 
 // fixedCodec decodes chunks of fixed-width values.
@@ -76,26 +78,57 @@ func (f flat) values(bufs [][]byte, n int) ([]byte, error) {
 	return bufs[0][:need], nil
 }
 
-// listShape is the shape of a fixed size list of flat values.
+// listShape is the shape of a fixed size list of flat values, or of nested ones.
 type listShape struct {
-	items     int
-	itemBits  int
-	withValid bool // a validity bitmap of the items is stored too
+	items    int // innermost ones
+	itemBits int
+	dims     []int // outer first
+	// valid are the levels of which the validity of the items is stored too, by
+	// their place in dims.
+	valid []int
 }
 
 func parseListShape(l *enc21pb.FixedSizeList) (listShape, error) {
+	s := listShape{items: 1}
+	for {
+		n := l.GetItemsPerValue()
+		if n == 0 || n > maxValueBytes || uint64(s.items)*n > maxValueBytes || len(s.dims) == schema.MaxDepth {
+			return listShape{}, corrupt("fixed size list of %d times %d items, %d deep", s.items, n, len(s.dims))
+		}
+		if l.GetHasValidity() {
+			s.valid = append(s.valid, len(s.dims))
+		}
+		s.items *= int(n)
+		s.dims = append(s.dims, int(n))
+		nested := l.GetValues().GetFixedSizeList()
+		if nested == nil {
+			break
+		}
+		l = nested
+	}
 	inner, ok := l.GetValues().GetCompression().(*enc21pb.CompressiveEncoding_Flat)
 	if !ok {
 		return listShape{}, unsupported("encoding FixedSizeList of %s", encodingName(l.GetValues()))
 	}
 	item, err := newFlat(inner.Flat)
-	if err != nil {
-		return listShape{}, err
+	s.itemBits = item.bits()
+	return s, err
+}
+
+// validOf returns the levels of fixed size lists of which the validity of the
+// items is stored, which must have the shape of the type then.
+func validOf(e *enc21pb.CompressiveEncoding, t valueType) ([]int, error) {
+	if e.GetFixedSizeList() == nil {
+		return nil, nil
 	}
-	if l.GetItemsPerValue() == 0 || l.GetItemsPerValue() > maxValueBytes {
-		return listShape{}, corrupt("fixed size list of %d items", l.GetItemsPerValue())
+	s, err := parseListShape(e.GetFixedSizeList())
+	if err != nil || len(s.valid) == 0 {
+		return nil, err
 	}
-	return listShape{items: int(l.GetItemsPerValue()), itemBits: item.bits(), withValid: l.GetHasValidity()}, nil
+	if !slices.Equal(s.dims, t.dims) || s.itemBits != t.itemWidth*8 {
+		return nil, corrupt("lists of %v items of %d bits in a column with %v", s.dims, s.itemBits, t.dims)
+	}
+	return s.valid, nil
 }
 
 // newFlatList returns the codec of lists without item validity; lists with it

@@ -226,9 +226,7 @@ func (p *constantPage) repeat(n int, out *sink) error {
 		}
 		out.bits(b, 0, n)
 	case out.t.kind == fixedValues:
-		if out.t.items > 0 {
-			out.appendItemValid(nil, 0, n)
-		}
+		out.appendItemsValid(nil, nil, 0, n)
 		fillRun(out.fixed(n), p.value)
 	default:
 		for range n {

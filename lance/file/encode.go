@@ -241,8 +241,12 @@ func valueEncoding(t valueType, itemNull bool) *enc21pb.CompressiveEncoding {
 	if t.items == 0 {
 		return item
 	}
-	list := &enc21pb.FixedSizeList{ItemsPerValue: uint64(t.items), HasValidity: itemNull, Values: item}
-	return &enc21pb.CompressiveEncoding{Compression: &enc21pb.CompressiveEncoding_FixedSizeList{FixedSizeList: list}}
+	for i := len(t.dims) - 1; i >= 0; i-- {
+		list := &enc21pb.FixedSizeList{ItemsPerValue: uint64(t.dims[i]), HasValidity: itemNull, Values: item}
+		item = &enc21pb.CompressiveEncoding{Compression: &enc21pb.CompressiveEncoding_FixedSizeList{FixedSizeList: list}}
+		itemNull = false // of the lists inside
+	}
+	return item
 }
 
 func flatEncoding(bits int) *enc21pb.CompressiveEncoding {

@@ -25,10 +25,22 @@ type valueType struct {
 	kind valueKind
 	// width is the number of bytes of a fixed value; for a fixed size list it
 	// is items * itemWidth.
-	width     int
-	items     int // items of a fixed size list, else 0
+	width int
+	items int // items of a fixed size list, else 0; of nested ones, the innermost
+	// dims are the sizes of nested fixed size lists, outer first; items is their
+	// product.
+	dims      []int
 	itemWidth int // bytes of one item or of the value itself
 	wide      bool
+}
+
+// itemsAt is how many items the lists of a level have in one value.
+func (v valueType) itemsAt(level int) int {
+	n := 1
+	for _, d := range v.dims[:level+1] {
+		n *= d
+	}
+	return n
 }
 
 // maxValueBytes bounds the width of a fixed value: a corrupt type must not ask
@@ -47,10 +59,11 @@ func valueTypeOf(dt arrow.DataType) (valueType, error) {
 		return valueType{kind: variableValues, wide: true}, nil
 	case *arrow.FixedSizeListType:
 		item, err := valueTypeOf(dt.Elem())
-		if err != nil || item.kind != fixedValues || item.items != 0 || int64(dt.Len())*int64(item.width) > maxValueBytes {
+		if err != nil || item.kind != fixedValues || dt.Len() < 1 || int64(dt.Len())*int64(item.width) > maxValueBytes {
 			return valueType{}, unsupported("type %s", dt)
 		}
-		return valueType{width: int(dt.Len()) * item.width, items: int(dt.Len()), itemWidth: item.width}, nil
+		n := int(dt.Len())
+		return valueType{width: n * item.width, items: n * max(1, item.items), itemWidth: item.itemWidth, dims: append([]int{n}, item.dims...)}, nil
 	case arrow.FixedWidthDataType:
 		w := dt.BitWidth() / 8
 		if w < 1 || w > maxValueBytes || dt.BitWidth()%8 != 0 {

@@ -21,12 +21,32 @@ func checkNulls(a arrow.Array, f arrow.Field, path string) error {
 				return err
 			}
 		}
+	case *array.FixedSizeList:
+		return checkInnerLists(x, path)
 	case array.ListLike:
-		if _, fixed := a.(*array.FixedSizeList); !fixed {
-			return checkItems(x, path)
-		}
+		return checkItems(x, path)
 	}
 	return nil
+}
+
+// checkInnerLists refuses null lists inside a fixed size list, which cannot be
+// stored. Below a null list anything may lie.
+func checkInnerLists(l *array.FixedSizeList, path string) error {
+	inner, nested := l.ListValues().(*array.FixedSizeList)
+	if !nested {
+		return nil
+	}
+	if inner.NullN() > 0 {
+		for i := range l.Len() {
+			from, to := l.ValueOffsets(i)
+			for at := from; l.IsValid(i) && at < to; at++ {
+				if inner.IsNull(int(at)) {
+					return invalid("column %s: a fixed size list holds a null list, which cannot be stored", path)
+				}
+			}
+		}
+	}
+	return checkInnerLists(inner, path+".item")
 }
 
 // checkChild checks a field of a struct: below a null struct anything may lie.

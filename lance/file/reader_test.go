@@ -33,6 +33,9 @@ func TestEveryLeafTypeSurvives(t *testing.T) {
 		arrow.FixedWidthTypes.Date64, arrow.FixedWidthTypes.Time32ms, arrow.FixedWidthTypes.Time64ns, arrow.FixedWidthTypes.Duration_us,
 		&arrow.FixedSizeBinaryType{ByteWidth: 5}, &arrow.FixedSizeBinaryType{ByteWidth: 700},
 		arrow.FixedSizeListOf(9, arrow.PrimitiveTypes.Int8),
+		arrow.FixedSizeListOf(3, &arrow.Decimal128Type{Precision: 20, Scale: 2}),
+		arrow.FixedSizeListOf(3, arrow.FixedSizeListOf(5, arrow.PrimitiveTypes.Int16)),
+		arrow.FixedSizeListOf(16, arrow.FixedSizeListOf(16, arrow.PrimitiveTypes.Float32)),
 	}, filetest.Leaves...)
 	for _, dt := range types {
 		for _, nested := range []arrow.DataType{dt, arrow.ListOf(dt), arrow.LargeListOf(dt), arrow.StructOf(arrow.Field{Name: "f", Type: dt, Nullable: true})} {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
@@ -35,21 +36,25 @@ type sink struct {
 
 	offsets *memory.Buffer // n+1 offsets of variable values
 
-	itemValid *memory.Buffer // bits of the items of fixed size lists, or nil
+	// itemValid are the bits of the items of fixed size lists, by level; nil for
+	// all valid.
+	itemValid []*memory.Buffer
 }
 
 func newSink(t valueType, mem memory.Allocator, limit int) *sink {
-	return &sink{t: t, mem: mem, limit: limit}
+	return &sink{t: t, mem: mem, limit: limit, itemValid: make([]*memory.Buffer, len(t.dims))}
 }
 
 // release frees what finish did not hand out.
 func (s *sink) release() {
-	for _, b := range []**memory.Buffer{&s.buf, &s.offsets, &s.itemValid} {
+	for _, b := range []**memory.Buffer{&s.buf, &s.offsets} {
 		if *b != nil {
 			(*b).Release()
 			*b = nil
 		}
 	}
+	releaseBuffers(s.itemValid)
+	clear(s.itemValid)
 	s.n, s.used, s.view, s.own = 0, 0, nil, nil
 }
 
@@ -148,9 +153,7 @@ func (s *sink) bits(b []byte, off, n int) {
 func (s *sink) skip(n int) {
 	switch s.t.kind {
 	case fixedValues:
-		if s.t.items > 0 {
-			s.appendItemValid(nil, 0, n)
-		}
+		s.appendItemsValid(nil, nil, 0, n)
 		clear(s.fixed(n))
 	case boolValues:
 		total := int(bitutil.BytesForBits(int64(s.n + n)))
@@ -166,29 +169,44 @@ func (s *sink) skip(n int) {
 	}
 }
 
-// appendItemValid appends the validity of the items of n fixed size lists;
-// nil stands for all valid.
-func (s *sink) appendItemValid(b []byte, off, n int) {
-	if b == nil && s.itemValid == nil {
+// appendItemsValid appends the validity of the items of n fixed size lists. bits
+// are those of some levels; the others are all valid.
+func (s *sink) appendItemsValid(levels []int, bits [][]byte, off, n int) {
+	for level := range s.t.dims {
+		var b []byte
+		if i := slices.Index(levels, level); i >= 0 {
+			b = bits[i]
+		}
+		s.appendItemValid(level, b, off, n)
+	}
+}
+
+// appendItemValid appends the validity of the items of one level of n fixed size
+// lists; nil stands for all valid.
+func (s *sink) appendItemValid(level int, b []byte, off, n int) {
+	valid := s.itemValid[level]
+	if b == nil && valid == nil {
 		return
 	}
-	have := s.n * s.t.items // items before these lists, all valid if none recorded
-	need := int(bitutil.BytesForBits(int64(have + n*s.t.items)))
-	if s.itemValid == nil {
-		s.itemValid = memory.NewResizableBuffer(s.mem)
-		grow(s.itemValid, need)
-		clear(s.itemValid.Buf()[:need])
-		bitutil.SetBitsTo(s.itemValid.Buf(), 0, int64(have), true)
+	items := s.t.itemsAt(level)
+	have := s.n * items // items before these lists, all valid if none recorded
+	need := int(bitutil.BytesForBits(int64(have + n*items)))
+	if valid == nil {
+		valid = memory.NewResizableBuffer(s.mem)
+		s.itemValid[level] = valid
+		grow(valid, need)
+		clear(valid.Buf()[:need])
+		bitutil.SetBitsTo(valid.Buf(), 0, int64(have), true)
 	}
-	if old := s.itemValid.Len(); need > old {
-		grow(s.itemValid, need)
-		clear(s.itemValid.Buf()[old:need])
+	if old := valid.Len(); need > old {
+		grow(valid, need)
+		clear(valid.Buf()[old:need])
 	}
 	if b == nil {
-		bitutil.SetBitsTo(s.itemValid.Buf(), int64(have), int64(n*s.t.items), true)
+		bitutil.SetBitsTo(valid.Buf(), int64(have), int64(n*items), true)
 		return
 	}
-	bitutil.CopyBitmap(b, off*s.t.items, n*s.t.items, s.itemValid.Buf(), have)
+	bitutil.CopyBitmap(b, off*items, n*items, valid.Buf(), have)
 }
 
 // varRun is a run of variable values as chunks and dictionaries store them:
@@ -363,12 +381,13 @@ func partOf(own *memory.Buffer, b []byte) *memory.Buffer {
 	return memory.SliceBuffer(own, int(off), len(b))
 }
 
-// finishItemValid hands out the item validity of fixed size lists, or nil.
-func (s *sink) finishItemValid() *memory.Buffer {
-	b := s.itemValid
-	s.itemValid = nil
+// finishItemValid hands out the item validity of a level of fixed size lists, or
+// nil.
+func (s *sink) finishItemValid(level int) *memory.Buffer {
+	b := s.itemValid[level]
+	s.itemValid[level] = nil
 	if b != nil {
-		b = trim(b, int(bitutil.BytesForBits(int64(s.n*s.t.items))))
+		b = trim(b, int(bitutil.BytesForBits(int64(s.n*s.t.itemsAt(level)))))
 	}
 	return b
 }

@@ -189,8 +189,8 @@ func (p *page20) appendTo(out *leafBatch, from, to int) error {
 	case s.t.kind == boolValues:
 		s.bits(p.fixed, from, n)
 	default:
-		if s.t.items > 0 {
-			s.appendItemValid(p.itemValid, from, n)
+		for level := range s.t.dims {
+			s.appendItemValid(level, p.itemsValid(level), from, n)
 		}
 		w := s.t.width
 		s.borrow(n, p.fixed[from*w:to*w], nil)

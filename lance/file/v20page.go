@@ -23,7 +23,15 @@ type page20 struct {
 	run   varRun // variable values
 	isRun bool
 
-	itemValid []byte // bits of the items of fixed size lists, nil for all valid
+	itemValid [][]byte // bits of the items of fixed size lists, outer first, nil for all valid
+}
+
+// itemsValid is the validity of the items of a level.
+func (p *page20) itemsValid(level int) []byte {
+	if level < len(p.itemValid) {
+		return p.itemValid[level]
+	}
+	return nil
 }
 
 // pageDecoder20 decodes the tree of encodings of one page.
@@ -132,11 +140,11 @@ func (d *pageDecoder20) list(x *enc20pb.FixedSizeList, n, depth int) (page20, er
 	if err != nil || p.nulls {
 		return page20{n: n, nulls: p.nulls}, err
 	}
-	if p.isRun || p.itemValid != nil || p.bits > maxValueBytes*8/dim {
+	if p.isRun || p.bits > maxValueBytes*8/dim {
 		return page20{}, unsupported("fixed size lists of other than numbers in version 2.0")
 	}
 	p.n, p.bits = n, p.bits*dim
-	p.itemValid, p.valid = p.valid, nil
+	p.itemValid, p.valid = append([][]byte{p.valid}, p.itemValid...), nil
 	return p, nil
 }
 

@@ -373,8 +373,8 @@ func arrayBytes(arr arrow.Array, from, to int) int {
 		}
 		return n
 	case *array.FixedSizeList:
-		items := x.DataType().(*arrow.FixedSizeListType)
-		return (to - from) * int(items.Len()) * items.Elem().(arrow.FixedWidthDataType).BitWidth() / 8
+		t, _ := valueTypeOf(x.DataType()) // a writer with another type was not made
+		return (to - from) * t.width
 	case array.ListLike:
 		first, _ := x.ValueOffsets(from)
 		_, last := x.ValueOffsets(to - 1)

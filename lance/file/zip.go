@@ -28,12 +28,14 @@ type zipPage struct {
 	word     int // bytes of a control word
 	indexLen int // bytes of an entry of the row index, 0 without one
 
-	width     int // bytes of a fixed value, item validity included
-	itemValid int // of these, bytes of item validity
-	lenBytes  int // bytes of the length of a variable value, else 0
+	width     int   // bytes of a fixed value, item validity included
+	itemValid int   // of these, bytes of item validity
+	valid     []int // its levels
+	lenBytes  int   // bytes of the length of a variable value, else 0
 	codec     *varCodec
 
 	rep, def []uint16
+	bits     [][]byte // validity of the items of one value
 }
 
 func openZip(x *enc21pb.FullZipLayout, bufs *pageBuffers, rows uint64, l *leaf) (*zipPage, error) {
@@ -84,16 +86,14 @@ func (z *zipPage) setValues(x *enc21pb.FullZipLayout) error {
 
 func (z *zipPage) setFixed(e *enc21pb.CompressiveEncoding, bits uint32) error {
 	t := z.leaf.value
-	if l := e.GetFixedSizeList(); l != nil && l.GetHasValidity() {
-		s, err := parseListShape(l)
-		if err != nil {
-			return err
-		}
-		if s.items != t.items || s.itemBits != t.itemWidth*8 {
-			return corrupt("lists of %d items of %d bits in a column with %d", s.items, s.itemBits, t.items)
-		}
-		z.itemValid = (t.items + 7) / 8
-	} else {
+	var err error
+	if z.valid, err = validOf(e, t); err != nil {
+		return err
+	}
+	for _, level := range z.valid {
+		z.itemValid += (t.itemsAt(level) + 7) / 8
+	}
+	if len(z.valid) == 0 {
 		c, err := newFixedCodec(e)
 		if err != nil {
 			return err
@@ -186,9 +186,7 @@ func (z *zipPage) read(from, to uint64, out *leafBatch) error {
 	}
 	if z.word == 0 && z.lenBytes == 0 && z.itemValid == 0 {
 		out.levels.appendValues(int(to - from))
-		if out.values.t.items > 0 {
-			out.values.appendItemValid(nil, 0, int(to-from))
-		}
+		out.values.appendItemsValid(nil, nil, 0, int(to-from))
 		out.values.borrow(int(to-from), b, own)
 		return nil
 	}
@@ -298,13 +296,13 @@ func (z *zipPage) fixedValue(b []byte, out *leafBatch) ([]byte, error) {
 	if len(b) < z.width {
 		return nil, corrupt("value of %d bytes in %d bytes", z.width, len(b))
 	}
-	if out.values.t.items > 0 {
-		var valid []byte
-		if z.itemValid > 0 {
-			valid = b[:z.itemValid]
-		}
-		out.values.appendItemValid(valid, 0, 1)
+	valid, at := z.bits[:0], 0
+	for _, level := range z.valid {
+		n := (out.values.t.itemsAt(level) + 7) / 8
+		valid, at = append(valid, b[at:at+n]), at+n
 	}
+	z.bits = valid
+	out.values.appendItemsValid(z.valid, valid, 0, 1)
 	copy(out.values.fixed(1), b[z.itemValid:z.width])
 	return b[z.width:], nil
 }

@@ -46,7 +46,8 @@ func FromArrow(s *arrow.Schema) ([]*lancepb.Field, error) {
 
 // Check reports whether Lake can store the schema: null, bool, integers,
 // floats, utf8, binary, their large variants, date, time, timestamp, duration,
-// decimal, fixed size binary, fixed size lists of numbers, lists and structs.
+// decimal, fixed size binary, fixed size lists of numbers, decimals or such lists,
+// lists and structs.
 // It fails with a [lake.Invalid] error naming the column path and the reason.
 func Check(s *arrow.Schema) error {
 	_, err := FromArrow(s)

@@ -100,17 +100,30 @@ func fixedListName(dt *arrow.FixedSizeListType) (name, refusal string) {
 		return "", "the list size must be at least 1"
 	}
 	item := dt.Elem()
-	if !IsNumber(item) {
-		return "", "only lists of numbers can have a fixed size"
+	if !isItem(item) {
+		return "", "only lists of numbers, decimals or such lists can have a fixed size"
 	}
 	name, refusal = leafName(item)
 	return fmt.Sprintf("fixed_size_list:%s:%d", name, dt.Len()), refusal
 }
 
-// IsNumber reports whether values of dt may be the items of a fixed size list:
-// integers and floats of whole bytes.
-func IsNumber(dt arrow.DataType) bool {
+// isItem reports whether values of dt may be the items of a fixed size list:
+// numbers of whole bytes, and fixed size lists of them, as deep as anything nests.
+func isItem(dt arrow.DataType) bool {
+	for range MaxDepth {
+		inner, ok := dt.(*arrow.FixedSizeListType)
+		if !ok {
+			return isNumber(dt)
+		}
+		dt = inner.Elem()
+	}
+	return false
+}
+
+func isNumber(dt arrow.DataType) bool {
 	switch dt.ID() {
+	case arrow.DECIMAL128, arrow.DECIMAL256:
+		return true
 	case arrow.INT8, arrow.INT16, arrow.INT32, arrow.INT64,
 		arrow.UINT8, arrow.UINT16, arrow.UINT32, arrow.UINT64,
 		arrow.FLOAT16, arrow.FLOAT32, arrow.FLOAT64:
@@ -168,13 +181,16 @@ func decimalType(params string) (arrow.DataType, bool) {
 }
 
 func fixedListType(params string) (arrow.DataType, bool) {
+	if strings.Count(params, "fixed_size_list") >= MaxDepth {
+		return nil, false
+	}
 	cut := strings.LastIndexByte(params, ':')
 	if cut < 0 {
 		return nil, false
 	}
 	size, err := strconv.ParseInt(params[cut+1:], 10, 32)
 	item, known := leafType(params[:cut])
-	if err != nil || size < 1 || !known || !IsNumber(item) {
+	if err != nil || size < 1 || !known || !isItem(item) {
 		return nil, false
 	}
 	return arrow.FixedSizeListOf(int32(size), item), true

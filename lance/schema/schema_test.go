@@ -23,14 +23,16 @@ var leafTypes = map[string]arrow.DataType{
 	"string": arrow.BinaryTypes.String, "large_binary": arrow.BinaryTypes.LargeBinary, "null": arrow.Null,
 	"date32:day": arrow.FixedWidthTypes.Date32, "date64:ms": arrow.FixedWidthTypes.Date64,
 	"time32:s": arrow.FixedWidthTypes.Time32s, "time64:ns": arrow.FixedWidthTypes.Time64ns,
-	"duration:us":               arrow.FixedWidthTypes.Duration_us,
-	"timestamp:ms:-":            &arrow.TimestampType{Unit: arrow.Millisecond},
-	"timestamp:ns:UTC":          &arrow.TimestampType{Unit: arrow.Nanosecond, TimeZone: "UTC"},
-	"timestamp:us:Asia/Tokyo":   &arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: "Asia/Tokyo"},
-	"decimal:128:20:4":          &arrow.Decimal128Type{Precision: 20, Scale: 4},
-	"decimal:256:70:-3":         &arrow.Decimal256Type{Precision: 70, Scale: -3},
-	"fixed_size_binary:7":       &arrow.FixedSizeBinaryType{ByteWidth: 7},
-	"fixed_size_list:float:768": arrow.FixedSizeListOf(768, arrow.PrimitiveTypes.Float32),
+	"duration:us":                               arrow.FixedWidthTypes.Duration_us,
+	"timestamp:ms:-":                            &arrow.TimestampType{Unit: arrow.Millisecond},
+	"timestamp:ns:UTC":                          &arrow.TimestampType{Unit: arrow.Nanosecond, TimeZone: "UTC"},
+	"timestamp:us:Asia/Tokyo":                   &arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: "Asia/Tokyo"},
+	"decimal:128:20:4":                          &arrow.Decimal128Type{Precision: 20, Scale: 4},
+	"decimal:256:70:-3":                         &arrow.Decimal256Type{Precision: 70, Scale: -3},
+	"fixed_size_binary:7":                       &arrow.FixedSizeBinaryType{ByteWidth: 7},
+	"fixed_size_list:float:768":                 arrow.FixedSizeListOf(768, arrow.PrimitiveTypes.Float32),
+	"fixed_size_list:fixed_size_list:float:4:3": arrow.FixedSizeListOf(3, arrow.FixedSizeListOf(4, arrow.PrimitiveTypes.Float32)),
+	"fixed_size_list:decimal:128:20:4:2":        arrow.FixedSizeListOf(2, &arrow.Decimal128Type{Precision: 20, Scale: 4}),
 }
 
 func TestLeafTypesHaveTheNamesOfTheSpecification(t *testing.T) {
@@ -124,7 +126,8 @@ func TestToArrowRefusesMalformedLists(t *testing.T) {
 		"bad decimal":    {[]*lancepb.Field{leaf(1, -1, "decimal:128:99:1")}, lake.Unsupported},
 		"bad list size":  {[]*lancepb.Field{leaf(1, -1, "fixed_size_list:float:-1")}, lake.Unsupported},
 		"bad time unit":  {[]*lancepb.Field{leaf(1, -1, "timestamp:h:-")}, lake.Unsupported},
-		"nested fsl":     {[]*lancepb.Field{leaf(1, -1, "fixed_size_list:fixed_size_list:float:2:2")}, lake.Unsupported},
+		"nested fsl":     {[]*lancepb.Field{leaf(1, -1, "fixed_size_list:fixed_size_list:string:2:2")}, lake.Unsupported},
+		"deep fsl":       {[]*lancepb.Field{leaf(1, -1, strings.Repeat("fixed_size_list:", 40)+"float"+strings.Repeat(":1", 40))}, lake.Unsupported},
 		"fixed binary 0": {[]*lancepb.Field{leaf(1, -1, "fixed_size_binary:0")}, lake.Unsupported},
 	}
 	for name, c := range cases {
@@ -158,7 +161,7 @@ func TestMetadataAndKeysArePreserved(t *testing.T) {
 // called "item", which is all the format can say.
 func drawType(rt *rapid.T, depth int) arrow.DataType {
 	if depth == 0 || rapid.IntRange(0, 2).Draw(rt, "leaf") > 0 {
-		names := rapid.SampledFrom([]string{"bool", "int8", "uint64", "double", "string", "large_binary", "timestamp:us:Asia/Tokyo", "decimal:128:20:4", "fixed_size_list:float:768"})
+		names := rapid.SampledFrom([]string{"bool", "int8", "uint64", "double", "string", "large_binary", "timestamp:us:Asia/Tokyo", "decimal:128:20:4", "fixed_size_list:float:768", "fixed_size_list:fixed_size_list:float:4:3"})
 		return leafTypes[names.Draw(rt, "type")]
 	}
 	if rapid.Bool().Draw(rt, "list") {

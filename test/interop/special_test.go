@@ -82,6 +82,48 @@ func vectors(dim int) func(*rand.Rand, array.Builder, int) {
 	}
 }
 
+// matrices appends lists of rows numbers in cols columns. Some of the numbers are
+// null, and with lists some of the rows.
+func matrices(rows, cols int, lists bool) func(*rand.Rand, array.Builder, int) {
+	return func(r *rand.Rand, b array.Builder, i int) {
+		m := b.(*array.FixedSizeListBuilder)
+		m.Append(true)
+		row := m.ValueBuilder().(*array.FixedSizeListBuilder)
+		for range rows {
+			valid := !lists || r.IntN(5) > 0
+			row.Append(valid)
+			for range cols {
+				if v := row.ValueBuilder().(*array.Float32Builder); valid && (i < 1000 || r.IntN(7) > 0) {
+					v.Append(r.Float32())
+				} else {
+					v.AppendNull()
+				}
+			}
+		}
+	}
+}
+
+// cubes appends lists of two matrices of 3 by 3.
+func cubes(r *rand.Rand, b array.Builder, i int) {
+	c := b.(*array.FixedSizeListBuilder)
+	c.Append(true)
+	for range 2 {
+		matrices(3, 3, false)(r, c.ValueBuilder(), i)
+	}
+}
+
+func decimalVectors(r *rand.Rand, b array.Builder, _ int) {
+	l := b.(*array.FixedSizeListBuilder)
+	l.Append(true)
+	for range 3 {
+		l.ValueBuilder().(*array.Decimal128Builder).Append(decimal128.FromI64(r.Int64N(1 << 40)))
+	}
+}
+
+func matrixOf(rows, cols int32) arrow.DataType {
+	return arrow.FixedSizeListOf(rows, arrow.FixedSizeListOf(cols, arrow.PrimitiveTypes.Float32))
+}
+
 func compression(pairs ...string) map[string]string {
 	m := map[string]string{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -118,6 +160,11 @@ var (
 		}), nulls: true},
 		{name: "vec16", typ: arrow.FixedSizeListOf(16, arrow.PrimitiveTypes.Float32), value: vectors(16), nulls: true},
 		{name: "vec128", typ: arrow.FixedSizeListOf(128, arrow.PrimitiveTypes.Float32), value: vectors(128)},
+		{name: "mat3x5", typ: matrixOf(3, 5), value: matrices(3, 5, false)},
+		{name: "mat3x5_nulls", typ: matrixOf(3, 5), value: matrices(3, 5, false), nulls: true},
+		{name: "mat16x16", typ: matrixOf(16, 16), value: matrices(16, 16, false), nulls: true},
+		{name: "cube", typ: arrow.FixedSizeListOf(2, matrixOf(3, 3)), value: cubes, nulls: true},
+		{name: "decimal_vec", typ: arrow.FixedSizeListOf(3, &arrow.Decimal128Type{Precision: 20, Scale: 2}), value: decimalVectors},
 		{name: "vec128_nulls", typ: arrow.FixedSizeListOf(128, arrow.PrimitiveTypes.Float32), value: vectors(128), nulls: true},
 	}
 )
@@ -205,5 +252,35 @@ func TestStockReadsEveryColumnOfLake(t *testing.T) {
 			t.Fatal(err)
 		}
 		compare(t, gotSchema, got, arrow.NewSchema(fields[i:i+1], nil), []arrow.Array{want})
+	}
+}
+
+// TestNullListsInsideFixedSizeLists: Lake reads them as stock writes them, and
+// refuses to write them.
+func TestNullListsInsideFixedSizeLists(t *testing.T) {
+	stock := startStock(t)
+	for _, c := range []special{
+		{name: "small", typ: matrixOf(3, 5), value: matrices(3, 5, true), nulls: true},
+		{name: "wide", typ: matrixOf(16, 16), value: matrices(16, 16, true), nulls: true},
+	} {
+		f, col := c.column()
+		s := arrow.NewSchema([]arrow.Field{f}, nil)
+		rec := array.NewRecordBatch(s, []arrow.Array{col}, specialRows)
+		for _, version := range []string{"2.0", "2.1", "2.2"} {
+			t.Run(version+"/"+c.name, func(t *testing.T) {
+				dir := t.TempDir()
+				in := filepath.Join(dir, "in.arrow")
+				writeIPC(t, in, s, rec)
+				if _, err := stock.Do(Command{Op: "write", Dir: dir, Table: "t", IPC: in, Version: version}); err != nil {
+					t.Fatal(err)
+				}
+				gotSchema, got := readOwn(t, filepath.Join(dir, "t.lance"))
+				compare(t, gotSchema, got, s, []arrow.Array{col})
+			})
+		}
+		_, err := tryWriteOwn(filepath.Join(t.TempDir(), "t.lance"), rec)
+		if err == nil || !strings.Contains(err.Error(), "column "+c.name+": a fixed size list holds a null list") {
+			t.Errorf("%s: %v", c.name, err)
+		}
 	}
 }

@@ -88,6 +88,7 @@ func (c typeCase) reads(t *testing.T, stock *Stock, version string) string {
 		if !lake.Is(err, lake.Unsupported) {
 			t.Errorf("version %s: refusal without kind: %v", version, err)
 		}
+		t.Logf("version %s: %v", version, err)
 		return refused
 	}
 	if version == "2.0" && c.lossy20 {
