@@ -220,8 +220,10 @@ func (m *migration) page(ctx context.Context, step func(context.Context, string)
 
 func (m *migration) approval(ctx context.Context) error {
 	if m.Record().Approval == nil {
-		m.waits, m.released = true, true
-		return m.Release(ctx, nil)
+		err := m.Release(ctx, nil)
+		// One that came meanwhile was taken in with the release.
+		m.waits, m.released = m.Record().Approval == nil, true
+		return err
 	}
 	return m.enter(ctx, workflows.PhaseBarrier)
 }

@@ -337,7 +337,7 @@ func TestACrashAtEachCommit(t *testing.T) {
 			w.crashes = 6 // more than one commit tries by itself
 		}
 	})
-	w.approveWhen(t, env, 3*time.Hour)
+	w.approveWhen(t, env, 3*time.Minute)
 	run(t, env)
 	require.True(t, w.has(t, marker))
 	require.EqualValues(t, 30, w.record(t).Counters[workflows.CountFilled], "a page counted twice or lost")

@@ -39,6 +39,10 @@ const (
 	maxBytes  = 768 << 10
 )
 
+// heardVersion marks histories in which a wake during a step ends the wait after
+// it. Before, such a wake was lost, and the wait lasted as long as it could.
+const heardVersion = "wake-during-a-step"
+
 // ErrHistoryFull ends a run that must continue in a fresh history: the workflow
 // returns a continue-as-new error with [Panel.Carry] in its input.
 var ErrHistoryFull = errors.New("history is full: continue as new")
@@ -49,6 +53,9 @@ type Panel struct {
 	root   workflow.Context
 	status workflows.Status
 	wakes  int
+	// heard is how many wakes there were when the last step began: one that came
+	// during the step may be about something the step did not see any more.
+	heard int
 }
 
 // Open installs the query and the signals. It is the first thing a workflow
@@ -196,6 +203,10 @@ func (p *Panel) SleepUntil(ctx workflow.Context, t time.Time, why string) error 
 
 func (p *Panel) sleep(ctx workflow.Context, d time.Duration, why string) error {
 	wakes := p.wakes
+	if wakes != p.heard && workflow.GetVersion(ctx, heardVersion, workflow.DefaultVersion, 1) == 1 {
+		p.heard = wakes
+		return ctx.Err()
+	}
 	_, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
 		Timeout: d, TimerOptions: workflow.TimerOptions{Summary: why},
 	}, func() bool { return p.wakes != wakes })
@@ -212,6 +223,7 @@ func Step[T any](ctx workflow.Context, p *Panel, options workflow.ActivityOption
 		if err := p.hold(ctx); err != nil {
 			return result, err
 		}
+		p.heard = p.wakes
 		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), activity, argument).Get(ctx, &result)
 		if err == nil {
 			return result, nil

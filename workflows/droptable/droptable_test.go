@@ -292,3 +292,20 @@ func TestTheSearchAttributesFollowThePhase(t *testing.T) {
 	f.result(t)
 	require.Equal(t, []string{"waiting", "deleting-objects", "clearing-history", "finishing", "done"}, phases)
 }
+
+// TestARecheckDuringAStepIsNotLost: the step may have read the intent before it
+// changed, and would wait for the end of a window that is over.
+func TestARecheckDuringAStepIsNotLost(t *testing.T) {
+	f := newFake(t, nil)
+	start := f.env.Now()
+	end := start.Add(24 * time.Hour)
+	f.script[workflows.DropBegin] = []answer{{progress: workflows.DropProgress{Wait: &end}}, over(true)}
+	f.env.SetOnActivityStartedListener(func(*activity.Info, context.Context, converter.EncodedValues) {
+		if f.called() == "" {
+			f.env.SignalWorkflow(workflows.RecheckSignal, nil)
+		}
+	})
+	f.run(input)
+	require.True(t, f.result(t).Undone)
+	require.Less(t, f.env.Now().Sub(start), time.Hour)
+}

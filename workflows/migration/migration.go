@@ -42,9 +42,9 @@ var options = workflow.ActivityOptions{
 	Summary: "go on with the migration",
 }
 
-// look is how often the record is looked at while an approval is awaited; an
-// approval also wakes the workflow.
-const look = 10 * time.Minute
+// look is how often the record is looked at while an approval is awaited. An
+// approval also wakes the workflow, but Temporal may be away at that moment.
+const look = time.Minute
 
 // notes say what happens in each phase.
 var notes = map[workflows.Phase]string{
