@@ -25,9 +25,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/lakeplane/lake/activities/maintain"
 	"github.com/lakeplane/lake/api/lakepb"
 	"github.com/lakeplane/lake/audit"
 	"github.com/lakeplane/lake/catalog"
@@ -41,9 +43,11 @@ import (
 	"github.com/lakeplane/lake/objstore"
 	"github.com/lakeplane/lake/objstore/local"
 	"github.com/lakeplane/lake/objstore/s3"
+	"github.com/lakeplane/lake/retention"
 	"github.com/lakeplane/lake/services/access"
 	"github.com/lakeplane/lake/services/metasrv"
 	"github.com/lakeplane/lake/services/metasrv/lancens"
+	"github.com/lakeplane/lake/workflows"
 )
 
 // numbersSchema is the schema of the tables here.
@@ -298,6 +302,73 @@ func TestStockClientsWriteThroughTheNamespace(t *testing.T) {
 			d.requireWhole(t)
 		})
 	}
+}
+
+// TestCleanUpKeepsWhatStockClientsMade: Lake deletes what old versions by stock
+// clients left behind. Their rows, deletions and index stay, and they go on.
+func TestCleanUpKeepsWhatStockClientsMade(t *testing.T) {
+	for name, place := range map[string]func(*testing.T) (objstore.Store, lancens.Place){"local": localPlace, "s3": s3Place} {
+		t.Run(name, func(t *testing.T) {
+			d := deploy(t, place)
+			stock := startStock(t)
+			d.create(t, "t")
+			run := func(op string, change func(*Command)) {
+				c := d.command(op, "t")
+				change(&c)
+				do(t, stock, c)
+			}
+			for i := range int64(6) {
+				run("add", func(c *Command) { c.IPC = ipcOf(t, 3*i, 3*i+1, 3*i+2) })
+			}
+			run("delete", func(c *Command) { c.Where = "n = 4" })
+			run("index", func(c *Command) { c.Columns = []string{"n"} })
+			run("add", func(c *Command) { c.IPC = ipcOf(t, 100) })
+			run("optimize", func(*Command) {})
+			first, last := d.now(t, "t").Snapshot, d.now(t, "t").Snapshot.Version
+			d.cleanUp(t, "t", retention.Policy{Versions: 2, For: time.Nanosecond, OrphanAge: time.Nanosecond})
+			d.requireWhole(t)
+			rows, _, err := retention.Rows(t.Context(), d.records, d.engine.HistoryPrefix(first.Location), "", 100)
+			require.NoError(t, err)
+			require.Len(t, rows, 2)
+			run("add", func(c *Command) { c.IPC = ipcOf(t, 101) })
+			want := slices.DeleteFunc(append(upTo(18), 100, 101), func(n int64) bool { return n == 4 })
+			require.Equal(t, want, d.numbers(t, "t"))
+			c := d.command("read", "t")
+			c.IPC = filepath.Join(t.TempDir(), "out.arrow")
+			require.EqualValues(t, len(want), do(t, stock, c).Rows)
+			require.Equal(t, last+1, d.now(t, "t").Snapshot.Version)
+			c.At = 2
+			_, err = stock.Do(c)
+			require.Error(t, err, "version 2 was deleted")
+		})
+	}
+}
+
+// cleanUp runs the clean-up of a table to its end.
+func (d *deployment) cleanUp(t *testing.T, name string, policy retention.Policy) {
+	t.Helper()
+	a, err := maintain.New(d.catalog, nil, map[string]maintain.Engine{enginelance.Name: d.engine}, maintain.Options{
+		Records: d.records, Objects: d.objects, Retention: policy,
+	})
+	require.NoError(t, err)
+	table := d.now(t, name)
+	step := workflows.MaintenanceStep{Namespace: table.Name.Namespace, Name: name, Incarnation: table.Snapshot.Incarnation}
+	_, _, err = d.catalog.OpenProcedure(t.Context(), catalog.Procedure{
+		Kind: catalog.MaintenanceKind, ID: step.Ref().ID, Namespace: step.Namespace, Table: name,
+	})
+	require.NoError(t, err)
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	env.RegisterActivity(a.Reclaim)
+	v, err := env.ExecuteActivity(a.Reclaim, step)
+	require.NoError(t, err)
+	var out workflows.MaintenanceProgress
+	require.NoError(t, v.Get(&out))
+	require.True(t, out.Over)
+	p, err := d.catalog.Procedure(t.Context(), catalog.MaintenanceKind, step.Ref().ID)
+	require.NoError(t, err)
+	require.Equal(t, catalog.ProcedureCompleted, p.State, p.LastError)
+	require.Positive(t, out.Counters[workflows.CountObjects])
 }
 
 // TestTablesAreMadeByLake: what is refused says what to do instead.
