@@ -60,6 +60,8 @@ func (s *Server) execute(ctx context.Context, p access.Principal, handle []byte,
 
 // stream answers the claims' statement.
 func (s *Server) stream(ctx context.Context, p access.Principal, claims *ticket.Claims, out flight.FlightService_DoGetServer) error {
+	start := time.Now()
+	defer s.metrics.time(stageStream)()
 	stmt, err := s.check(ctx, claims.SQL)
 	if err != nil {
 		return err
@@ -69,10 +71,11 @@ func (s *Server) stream(ctx context.Context, p access.Principal, claims *ticket.
 		return lake.Errorf(lake.Corrupt, "the ticket's schema: %w", err)
 	}
 	w := s.newStreamWriter(out, schema)
+	emit := s.metrics.firstBatch(start, w.Write)
 	if stmt.Kind == gate.ShowTables {
-		err = s.showTables(ctx, p, w.Write)
+		err = s.showTables(ctx, p, emit)
 	} else {
-		err = s.overPins(ctx, p, claims, stmt, w.Write)
+		err = s.overPins(ctx, p, claims, stmt, emit)
 	}
 	if err != nil {
 		return err

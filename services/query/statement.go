@@ -114,6 +114,7 @@ func (s *Server) bind(ctx context.Context, sql string, refs []sqlengine.Name, re
 	}
 	ctx, cancel := s.planning(ctx)
 	defer cancel()
+	defer s.metrics.time(stagePlan)()
 	if bound, err = s.opts.Planner.Plan(ctx, req); err == nil && req.Params == nil {
 		bound.Parameters, err = s.typeParameters(ctx, req, bound.Parameters)
 	}
@@ -125,7 +126,9 @@ func (s *Server) bind(ctx context.Context, sql string, refs []sqlengine.Name, re
 
 // enter takes a permit; see [admission.Gate.Enter].
 func (s *Server) enter(ctx context.Context, p access.Principal) (leave func(), err error) {
+	waited := s.metrics.time(stageQueue)
 	leave, outcome, err := s.admission.Enter(ctx, p.Tenant)
+	waited()
 	s.metrics.admitted(outcome)
 	return leave, err
 }
