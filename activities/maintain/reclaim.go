@@ -302,13 +302,17 @@ func (j *job) inform(ctx context.Context, what string) { activity.RecordHeartbea
 func (j *job) whileBeating(ctx context.Context, work func(ctx context.Context) error) error {
 	working, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	done := make(chan error, 1)
-	go func() { done <- work(working) }()
+	var err error // of the work, once it is done
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		err = work(working)
+	}()
 	beat := time.NewTicker(j.opts.Beat)
 	defer beat.Stop()
 	for {
 		select {
-		case err := <-done:
+		case <-done:
 			if why := context.Cause(working); err != nil && why != nil {
 				return why
 			}
@@ -318,10 +322,10 @@ func (j *job) whileBeating(ctx context.Context, work func(ctx context.Context) e
 			<-done
 			return context.Cause(working)
 		case <-beat.C:
-			if err := j.beat(ctx); err != nil {
-				stop(err)
+			if lost := j.beat(ctx); lost != nil {
+				stop(lost)
 				<-done // nothing touches the location any more
-				return err
+				return lost
 			}
 		}
 	}

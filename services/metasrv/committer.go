@@ -12,7 +12,6 @@ import (
 	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/engine"
 	"github.com/lakeplane/lake/lake"
-	"github.com/lakeplane/lake/retention"
 )
 
 const (
@@ -235,7 +234,7 @@ func (w *committer) settle(ctx context.Context, table catalog.Table, group []*st
 		}
 		// After the table was read: a clean-up that could have taken the data
 		// replaces its record first, so it has not begun, or is seen here.
-		if age := time.Since(a.begun); age > retention.StagedFor {
+		if age := time.Since(a.begun); age > w.server.opts.Append.StagedFor {
 			a.done <- outcome{err: lake.Errorf(lake.Unavailable, "the rows were staged %s ago and may have been cleaned up since: append them again", age.Round(time.Second))}
 			continue
 		}

@@ -118,6 +118,10 @@ type AppendOptions struct {
 	// Waiting bounds the staged appends of one table that wait for their
 	// commit. 0 means 1,024.
 	Waiting int
+	// StagedFor is how long after its rows were staged an append may still be
+	// committed. 0 means [retention.StagedFor], which is also the most: a clean-up
+	// takes older data for orphans.
+	StagedFor time.Duration
 }
 
 const (
@@ -136,6 +140,7 @@ func (o Options) normalize() (Options, error) {
 	o.Append.BufferedBytes = cmp.Or(o.Append.BufferedBytes, 256<<20)
 	o.Append.ReceiveTimeout = cmp.Or(o.Append.ReceiveTimeout, time.Minute)
 	o.Append.Waiting = cmp.Or(o.Append.Waiting, 1024)
+	o.Append.StagedFor = cmp.Or(o.Append.StagedFor, retention.StagedFor)
 	if o.Starter == nil {
 		o.Starter = noStarter{}
 	}
@@ -163,6 +168,7 @@ func (o Options) check() error {
 	bad(o.UndropWindow > maxUndropWindow, "undrop window %s: at most %s", o.UndropWindow, maxUndropWindow)
 	bad(o.Grace < 0 || a.Wait < 0 || a.ReceiveTimeout < 0, "times must not be negative")
 	bad(a.Concurrent < 0 || a.Waiting < 0, "counts must not be negative")
+	bad(a.StagedFor < 0 || a.StagedFor > retention.StagedFor, "rows staged for %s: want at most %s", a.StagedFor, retention.StagedFor)
 	bad(a.StreamBytes < 0 || a.StreamBytes > lake.MaxAppendBytes, "%d bytes a stream: want 1..%d", a.StreamBytes, int64(lake.MaxAppendBytes))
 	bad(a.BufferedBytes < a.StreamBytes, "%d buffered bytes are less than the %d of one stream", a.BufferedBytes, a.StreamBytes)
 	return errors.Join(errs...)
