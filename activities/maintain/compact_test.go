@@ -304,7 +304,7 @@ func TestALostLeaseStopsTheCopy(t *testing.T) {
 		return ctx.Err()
 	}
 	short := maintain.Options{Beat: 5 * time.Millisecond}
-	short.Lease.TTL = 40 * time.Millisecond
+	short.Lease.TTL = 400 * time.Millisecond // renewed after half of it, on a busy machine too
 	a, err := maintain.New(f.Catalog, f.starts, map[string]maintain.Engine{enginelance.Name: f.engine}, short)
 	require.NoError(t, err)
 	f.env.RegisterActivityWithOptions(a.Compact, activity.RegisterOptions{Name: "short"})
