@@ -64,6 +64,7 @@ func versionCells(v sdk.TableVersion) []cell {
 	}
 	return []cell{
 		numberCell(uint64(v.Version)), timeCell(v.MadeAt), textCell(v.Change), numberCell(v.Operations),
-		numberCell(v.Rows), numberCell(v.Parts), numberCell(v.Bytes), {text: strings.Join(tags, ","), value: tags},
+		numberCell(v.Rows), numberCell(v.Parts), numberCell(v.Bytes),
+		{text: strings.Join(tags, ","), value: tags},
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
-	"github.com/apache/arrow-go/v18/arrow/float16"
 )
 
 // newBounder returns nil for types whose values have no order that predicates
@@ -159,7 +158,7 @@ func (b *floatBounds[T]) bounds() (low, high any) {
 type halfBounds struct{ floatBounds[float32] }
 
 func (b *halfBounds) add(a arrow.Array) {
-	var values []float16.Num = a.(*array.Float16).Values()
+	values := a.(*array.Float16).Values()
 	each(a, func(i int) { b.one(values[i].Float32()) })
 }
 

@@ -63,7 +63,7 @@ func (m moment) within(dt arrow.DataType) (interval, bool) { return m.around(dt,
 // around returns the values of a column that may be the moment. unsure says
 // that it may be any zone's.
 func (m moment) around(dt arrow.DataType, unsure bool) (interval, bool) {
-	unit := int64(0)
+	var unit int64
 	switch t := dt.(type) {
 	case *arrow.Date32Type:
 		unit = nanosPerDay
