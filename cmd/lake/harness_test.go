@@ -15,13 +15,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakeplane/lake/cmd/lake/devserver"
+	"github.com/lakeplane/lake/cmd/lake/process"
 )
 
 // served is the server the tests of one run share. It has no Temporal, which
 // only the end of a drop needs.
 var served *devserver.Server
 
-func TestMain(m *testing.M) { os.Exit(withServer(m)) }
+func TestMain(m *testing.M) {
+	process.RunSlotIfAsked()
+	os.Exit(withServer(m))
+}
 
 func withServer(m *testing.M) int {
 	for _, key := range []string{"LAKE_ADDR", "LAKE_AUTH_TOKEN_FILE", "LAKE_CA_FILE"} {

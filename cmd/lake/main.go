@@ -13,12 +13,15 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/lakeplane/lake/cmd/lake/process"
 )
 
 // version is set by the linker.
 var version = "dev"
 
 func main() {
+	process.RunSlotIfAsked()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakeplane/lake/cmd/lake/devserver"
+	"github.com/lakeplane/lake/cmd/lake/process"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/sdk"
 )
@@ -42,6 +43,11 @@ func connect(t *testing.T, s *devserver.Server) *sdk.Client {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
+}
+
+func TestMain(m *testing.M) {
+	process.RunSlotIfAsked()
+	os.Exit(m.Run())
 }
 
 func TestServerComesBackWithEverything(t *testing.T) {

@@ -31,7 +31,10 @@ import (
 	"github.com/lakeplane/lake/sdk"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	process.RunSlotIfAsked()
+	goleak.VerifyTestMain(m)
+}
 
 // logged is a log that tests read while processes write it.
 type logged struct {

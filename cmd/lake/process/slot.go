@@ -9,10 +9,14 @@ import (
 	"github.com/lakeplane/lake/services/query/engine/slotwire"
 )
 
-// A replica starts the program it runs in once more for each engine slot.
-// Whatever program links a replica, a test included, must know that before it
-// does anything else.
-func init() {
+// RunSlotIfAsked is the first thing that a program does in which a replica may
+// run, a test included: the replica starts the program once more for each
+// engine slot. In a slot it does not return; elsewhere it does nothing.
+//
+// It has to be called from main, or TestMain, and not while packages are
+// initialized: until that has ended, Go holds back calls from threads that are
+// not its own, and the engine's threads would wait for rows for ever.
+func RunSlotIfAsked() {
 	slot.RunIfAsked(func(s slotwire.Setup) (slot.Engine, error) { return duck.OpenSlot(s) })
 }
 

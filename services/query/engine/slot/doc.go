@@ -32,8 +32,10 @@ type Engine interface {
 // Open makes the engine of a slot, for one statement at a time.
 type Open func(slotwire.Setup) (Engine, error)
 
-// RunIfAsked is called first of all by every binary that may be the parent of
-// slots. In a slot it does not return; elsewhere it does nothing.
+// RunIfAsked is called first of all by the main function of every binary that
+// may be the parent of slots. In a slot it does not return; elsewhere it does
+// nothing. It is not for init functions: until those have ended, Go holds back
+// calls from threads that are not its own, such as those of the engine.
 func RunIfAsked(open Open) {
 	if Asked() {
 		os.Exit(run(open))
