@@ -90,7 +90,7 @@ func begin(t testing.TB, e *pool.Engine) (ended chan error) {
 	ended = make(chan error, 1)
 	go func() {
 		first := true
-		ended <- e.Execute(context.Background(), request("SELECT range FROM range(100000000000) WHERE hash(range) % 1000 = 1"), func(arrow.RecordBatch) error {
+		ended <- e.Execute(context.Background(), request("SELECT range FROM range(100000000000) WHERE hash(range) % 3 = 1"), func(arrow.RecordBatch) error {
 			if first {
 				close(running)
 			}

@@ -202,8 +202,10 @@ func (s *memScan) Next(ctx context.Context) (arrow.RecordBatch, error) {
 func (s *memScan) Close() error { s.table.open.Add(-1); return nil }
 
 var numbersSchema = arrow.NewSchema([]arrow.Field{
-	{Name: "id", Type: arrow.PrimitiveTypes.Int64}, {Name: "x", Type: arrow.PrimitiveTypes.Float64, Nullable: true},
-	{Name: "txt", Type: arrow.BinaryTypes.String}, {Name: "tags", Type: arrow.ListOf(arrow.PrimitiveTypes.Int16), Nullable: true},
+	{Name: "id", Type: arrow.PrimitiveTypes.Int64},
+	{Name: "x", Type: arrow.PrimitiveTypes.Float64, Nullable: true},
+	{Name: "txt", Type: arrow.BinaryTypes.String},
+	{Name: "tags", Type: arrow.ListOf(arrow.PrimitiveTypes.Int16), Nullable: true},
 }, nil)
 
 // numbers is a table of n rows.

@@ -97,6 +97,7 @@ func (p *process) handle(f slotwire.Frame) error {
 	if f.Kind == slotwire.KindPong || st == nil || st.id != f.Statement {
 		return nil // late, or about nothing
 	}
+	st.heard.Store(true)
 	switch f.Kind {
 	case slotwire.KindScan:
 		return st.openScan(f.Body)
@@ -155,6 +156,9 @@ func (p *process) unmap() {
 	}
 }
 
+// errKilled is the end of a statement by somebody else's hand.
+var errKilled = lake.Errorf(lake.Unavailable, "the engine process running the query was killed: run it again")
+
 // judge finds out why the process ended.
 func (p *process) judge(state *os.ProcessState, waitErr error) (reason string) {
 	p.mu.Lock()
@@ -172,7 +176,7 @@ func (p *process) judge(state *os.ProcessState, waitErr error) (reason string) {
 	}
 	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() && ws.Signal() == syscall.SIGKILL {
 		// Nobody here did it: an operator, or the kernel short of memory.
-		p.death = lake.Errorf(lake.Unavailable, "the engine process running the query was killed: run it again")
+		p.death = errKilled
 		return "killed"
 	}
 	p.death = lake.Errorf(lake.Unknown, "the engine process running the query failed (%s): the statement made the engine fail, other queries go on", state)

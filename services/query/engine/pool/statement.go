@@ -4,8 +4,10 @@ package pool
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -28,6 +30,8 @@ type statement struct {
 	// that a slot may send ahead.
 	events chan slotwire.Frame
 
+	heard atomic.Bool // the slot said something of it
+
 	mu       sync.Mutex
 	scans    map[uint32]*scan
 	scanErr  error // the first of a scan
@@ -38,11 +42,28 @@ type statement struct {
 // maxEvents is the results under way, each perhaps with a schema, and the end.
 const maxEvents = 2*slotwire.ResultWindow + 2
 
-// run gives a statement to a slot and follows it to its end.
+// run gives a statement to a slot and follows it to its end. A slot that was
+// killed from outside before the statement could do anything there, perhaps
+// while it was idle and nobody had noticed, is no reason to fail: another one
+// gets it.
 func (e *Engine) run(ctx context.Context, tables []engine.Table, kind slotwire.Kind, body []byte, emit func(arrow.RecordBatch) error) (slotwire.End, error) {
+	end, untouched, err := e.try(ctx, tables, kind, body, emit)
+	if untouched {
+		end, _, err = e.try(ctx, tables, kind, body, emit)
+	}
+	return end, err
+}
+
+// tooEarly is how soon after it was given to a slot a statement has not done
+// enough to be the reason that the slot was killed.
+const tooEarly = 100 * time.Millisecond
+
+// try is one attempt. untouched says that the slot was killed and had not
+// answered anything.
+func (e *Engine) try(ctx context.Context, tables []engine.Table, kind slotwire.Kind, body []byte, emit func(arrow.RecordBatch) error) (end slotwire.End, untouched bool, err error) {
 	p, err := e.acquire(ctx)
 	if err != nil {
-		return slotwire.End{}, err
+		return end, false, err
 	}
 	defer e.release(p)
 	p.statements++
@@ -52,12 +73,16 @@ func (e *Engine) run(ctx context.Context, tables []engine.Table, kind slotwire.K
 	}
 	st.ctx, st.stop = context.WithCancel(ctx)
 	defer st.finish()
-	p.heard.Store(time.Now().UnixNano())
+	began := time.Now()
+	p.heard.Store(began.UnixNano())
 	p.current.Store(st)
-	if err := p.conn.Send(kind, st.id, body); err != nil {
-		return slotwire.End{}, st.unsent(err)
+	if err = p.conn.Send(kind, st.id, body); err != nil {
+		err = st.unsent(err)
+	} else {
+		end, err = st.follow()
 	}
-	return st.follow()
+	untouched = err != nil && errors.Is(err, errKilled) && !st.heard.Load() && time.Since(began) < tooEarly
+	return end, untouched, err
 }
 
 // unsent is the error of a statement that did not reach the slot.
@@ -65,7 +90,7 @@ func (st *statement) unsent(err error) error {
 	if lake.Is(err, lake.Exhausted) { // too large, and nothing of it was sent
 		return err
 	}
-	st.process.kill(retire("killed", lake.Errorf(lake.Unavailable, "the engine process ended before the query began: run it again: %w", err)))
+	st.process.kill(retire("killed", errKilled))
 	<-st.process.dead
 	return st.process.death
 }

@@ -20,7 +20,7 @@ import (
 // run is the life of a slot. Its result is the exit status.
 func run(open Open) int {
 	err := live(open)
-	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
 		return 0 // the parent is gone, or wants this slot no more
 	}
 	fmt.Fprintln(os.Stderr, "lake: engine slot:", err)
@@ -35,6 +35,7 @@ const (
 	collectAt      = 128 << 20
 )
 
+// live never ends well: what ends it is an error, io.EOF as a rule.
 func live(open Open) error {
 	debug.SetGCPercent(collectPercent)
 	debug.SetMemoryLimit(collectAt)
