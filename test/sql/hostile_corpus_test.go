@@ -32,12 +32,16 @@ const (
 	deadline = "deadline" // cancelled
 	memory   = "memory"   // limited
 	fine     = "fine"     // answered
+	// contained: it ended its own process and no other.
+	contained = "contained"
 )
 
 // readCorpus reads testdata/hostile/*.sql. A statement begins below a line
 //
 //	### verdict[|verdict…] [isolate] [: part of the error]
 //
+// where isolate means that it hangs, crashes or exceeds the memory of the process that
+// runs it, and so needs one of its own,
 // and is a text/template, in which {{x "text" 1000}} repeats a text.
 func readCorpus(t testing.TB) (out []hostile) {
 	t.Helper()
@@ -73,7 +77,7 @@ func parseCorpus(t testing.TB, file, text string) (out []hostile) {
 		fields := strings.Fields(words)
 		h := hostile{name: fmt.Sprintf("%s:%d", file, line), says: says, verdicts: strings.Split(fields[0], "|"), isolate: slices.Contains(fields, "isolate")}
 		for _, v := range h.verdicts {
-			require.Contains(t, []string{refused, invalid, deadline, memory, fine}, v, h.name)
+			require.Contains(t, []string{refused, invalid, deadline, memory, fine, contained}, v, h.name)
 		}
 		out = append(out, h)
 	}

@@ -138,10 +138,11 @@ func (p *process) gauge(t testing.TB, name string) (sum float64) {
 	return sum
 }
 
-// resident is the memory of the process and of its children, in bytes.
+// resident is the memory of the process and of its children, in bytes. What they
+// share counts once.
 func (p *process) resident() (sum int64) {
 	for _, pid := range append(children(p.cmd.Process.Pid), p.cmd.Process.Pid) {
-		sum += sizeOf(pid, "VmRSS:")
+		sum += sizeOf(pid, "smaps_rollup", "Pss:")
 	}
 	return sum
 }
@@ -151,7 +152,7 @@ func (p *process) resetPeak() {
 	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.cmd.Process.Pid), []byte("5"), 0)
 }
 
-func (p *process) peak() int64 { return sizeOf(p.cmd.Process.Pid, "VmHWM:") }
+func (p *process) peak() int64 { return sizeOf(p.cmd.Process.Pid, "status", "VmHWM:") }
 
 // children are the processes that pid started.
 func children(pid int) (out []int) {
@@ -168,8 +169,8 @@ func children(pid int) (out []int) {
 }
 
 // sizeOf reads a size of a process, or 0 when the process has gone.
-func sizeOf(pid int, key string) int64 {
-	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+func sizeOf(pid int, file, key string) int64 {
+	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file))
 	for line := range strings.Lines(string(data)) {
 		if rest, ok := strings.CutPrefix(line, key); ok {
 			kib, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)

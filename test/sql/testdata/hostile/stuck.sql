@@ -24,19 +24,19 @@ SELECT regexp_matches(repeat('a', 1000000), '{{x "a?" 5000}}{{x "a" 5000}}')
 SELECT regexp_replace(repeat('a', 1000000), '(a?){1000}', 'x', 'g') IS NULL
 ### fine|invalid|deadline
 SELECT repeat('a', 1000000) SIMILAR TO '(a|aa)+b'
-### fine|invalid|memory|deadline isolate
+### fine|invalid|memory|deadline|contained isolate
 SELECT json_structure(repeat('[', 500000) || repeat(']', 500000))
-### fine|invalid|memory|deadline isolate
+### fine|invalid|memory|deadline|contained isolate
 SELECT json_valid(repeat('[', 500000) || repeat(']', 500000))
-### fine|invalid|memory|deadline isolate
+### fine|invalid|memory|deadline|contained isolate
 SELECT (repeat('[', 500000) || repeat(']', 500000))::JSON::VARCHAR
-### fine|invalid|memory|deadline isolate
+### fine|invalid|memory|deadline|contained isolate
 SELECT json_pretty(repeat('[', 500000) || repeat(']', 500000)) IS NULL
-### fine|invalid|memory|deadline isolate
+### fine|invalid|memory|deadline|contained isolate
 SELECT json_merge_patch(repeat('{"a":', 200000) || '1' || repeat('}', 200000), repeat('{"a":', 200000) || '2' || repeat('}', 200000)) IS NULL
-### fine|invalid|memory|deadline isolate
+### fine|invalid|memory|deadline|contained isolate
 SELECT from_json(repeat('[', 500000) || repeat(']', 500000), '["INTEGER"]')
-### fine|invalid|memory|deadline isolate
+### fine|invalid|memory|deadline|contained isolate
 SELECT json_keys(repeat('{"a":', 200000) || '1' || repeat('}', 200000))
 ### fine|invalid|memory|deadline
 SELECT (repeat('[', 500000) || repeat(']', 500000))::INTEGER[]
