@@ -42,6 +42,9 @@ func (s *Server) Adopt(ctx context.Context, name lake.TableName, p engine.Propos
 
 func (s *Server) adopt(ctx context.Context, adopter engine.Adopter, name lake.TableName, p engine.Proposal) (catalog.Table, error) {
 	fence, err := s.leader.fence(ctx)
+	if leader, known := s.election.Leader(); lake.Is(err, lake.Unavailable) && known && leader.Holder != s.election.Holder() {
+		err = lake.Errorf(lake.Unavailable, "this member does not lead, and versions of other writers are not passed on: write at the member whose address is %s", leader.Address)
+	}
 	if err != nil {
 		return catalog.Table{}, err
 	}

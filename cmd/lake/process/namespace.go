@@ -5,6 +5,7 @@ package process
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"strconv"
@@ -88,6 +89,7 @@ func (m *Meta) ServeLanceNamespace(ctx context.Context, lis net.Listener) error 
 		Handler: handler, TLSConfig: tls, MaxHeaderBytes: maxNamespaceHeader,
 		ReadHeaderTimeout: namespaceHeaderTimeout, ReadTimeout: namespaceReadTimeout,
 		WriteTimeout: namespaceWriteTimeout, IdleTimeout: namespaceIdleTimeout,
+		ErrorLog: slog.NewLogLogger(m.tel.Log.Handler(), slog.LevelDebug), // handshakes that failed, mostly
 	}
 	stopped := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {

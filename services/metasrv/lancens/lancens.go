@@ -66,6 +66,9 @@ type Options struct {
 	// StagedFor is how old the new objects of a proposed version may be: half of
 	// the age at which orphans are deleted, at most. 0 means [DefaultStagedFor].
 	StagedFor time.Duration
+	// Concurrent is how many calls are answered at once; more are told to try
+	// again. 0 means 64.
+	Concurrent int
 	// Logger; nil means slog.Default.
 	Logger *slog.Logger
 	// Metrics receives the server's series; nil means none.
@@ -79,8 +82,11 @@ func (o Options) normalize() (Options, error) {
 	if o.StagedFor == 0 {
 		o.StagedFor = DefaultStagedFor
 	}
-	if o.StagedFor < 0 {
-		return o, lake.Errorf(lake.Invalid, "lance namespace: the age of staged objects must not be negative")
+	if o.Concurrent == 0 {
+		o.Concurrent = 64
+	}
+	if o.StagedFor < 0 || o.Concurrent < 0 {
+		return o, lake.Errorf(lake.Invalid, "lance namespace: the age of staged objects and the number of calls must not be negative")
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -91,6 +97,7 @@ func (o Options) normalize() (Options, error) {
 // Server answers the protocol's requests. It is safe for concurrent use.
 type Server struct {
 	opts    Options
+	places  chan struct{} // one for each call under way
 	calls   *prometheus.HistogramVec
 	handler http.Handler
 }
@@ -101,7 +108,7 @@ func New(opts Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{opts: opts, calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+	s := &Server{opts: opts, places: make(chan struct{}, opts.Concurrent), calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "lake_lance_namespace_seconds",
 		Help:    "Time of calls of the Lance REST namespace, by operation and HTTP status.",
 		Buckets: prometheus.ExponentialBuckets(0.0005, 3, 12),
@@ -178,6 +185,12 @@ func (s *Server) call(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	p, err := s.authenticate(ctx, r)
 	if err != nil {
 		return nil, err
+	}
+	select {
+	case s.places <- struct{}{}:
+		defer func() { <-s.places }()
+	default:
+		return nil, lake.Errorf(lake.Exhausted, "%d calls are under way: try again", s.opts.Concurrent)
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodPost {
 		return nil, lake.Errorf(lake.Invalid, "method %s: want GET or POST", r.Method)

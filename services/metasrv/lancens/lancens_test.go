@@ -262,6 +262,42 @@ func TestProposalsArePassedOnAndTheirErrorsTold(t *testing.T) {
 	require.Contains(t, got["error"], "only reads")
 }
 
+func TestTooManyCallsAreToldToTryAgain(t *testing.T) {
+	hold, holding := make(chan struct{}), make(chan struct{})
+	w := serve(t, func(o *lancens.Options) {
+		o.Concurrent = 1
+		o.Adopt = func(context.Context, lake.TableName, engine.Proposal) (catalog.Table, error) {
+			close(holding)
+			<-hold
+			return catalog.Table{}, lake.Errorf(lake.Conflict, "late")
+		}
+	})
+	arm := w.table(t, "red", "arm", 2)
+	slow := make(chan int, 1)
+	go func() {
+		r, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodPost, w.url+"/v1/table/red$arm/version/create",
+			strings.NewReader(`{"version":3,"manifest_path":"data/lake/`+arm.Snapshot.Location.Prefix()+`x"}`))
+		if err == nil {
+			r.Header.Set("Authorization", "Bearer red")
+			var resp *http.Response
+			if resp, err = http.DefaultClient.Do(r); err == nil {
+				_ = resp.Body.Close()
+				slow <- resp.StatusCode
+				return
+			}
+		}
+		slow <- 0
+	}()
+	<-holding
+	status, got := w.call(t, "red", "GET", "/v1/table", "")
+	require.Equal(t, 429, status)
+	require.EqualValues(t, 21, got["code"])
+	close(hold)
+	require.Equal(t, 409, <-slow)
+	status, _ = w.call(t, "red", "GET", "/v1/table", "")
+	require.Equal(t, 200, status)
+}
+
 func TestPlacesInABucket(t *testing.T) {
 	w := serve(t, func(o *lancens.Options) {
 		o.Place = lancens.Place{Bucket: "b", Prefix: "some/where", Storage: map[string]string{"aws_region": "r"}}
