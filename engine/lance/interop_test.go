@@ -95,7 +95,7 @@ func TestStockClientOpensEveryAcknowledgedVersion(t *testing.T) {
 	store, err := local.Open(root)
 	require.NoError(t, err)
 	defer store.Close()
-	e, err := lance.New(lance.Options{Store: store})
+	e, err := lance.New(lance.Options{Store: store, StatsBytes: 1}) // sidecars must not disturb it
 	require.NoError(t, err)
 	defer e.Close()
 	tb := &table{t: t, e: e}
@@ -119,6 +119,9 @@ func TestStockClientOpensEveryAcknowledgedVersion(t *testing.T) {
 	staged, err = e.StageCompaction(t.Context(), tb.snap, c)
 	require.NoError(t, err)
 	publish(staged.Snapshot)
+	sidecars, err := filepath.Glob(filepath.Join(root, "robots", "episodes", "*", "_lake", "stats", "*.stats"))
+	require.NoError(t, err)
+	require.NotEmpty(t, sidecars)
 
 	var versions []string
 	for _, s := range snaps {
