@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/lakeplane/lake/sdk"
@@ -53,7 +55,22 @@ func awaitAddress(path string) (string, error) {
 	return "", fmt.Errorf("lake dev did not come up within a minute")
 }
 
-func (s *lakeServer) pids() []int { return []int{s.cmd.Process.Pid} }
+// pids are the server and its engine slots, as they are now.
+func (s *lakeServer) pids() []int {
+	pids := []int{s.cmd.Process.Pid}
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // none elsewhere, where there are no slots
+	for _, stat := range stats {
+		text, _ := os.ReadFile(stat)
+		_, rest, _ := strings.Cut(string(text), ") ")
+		fields := strings.Fields(rest)
+		if len(fields) > 1 && fields[1] == strconv.Itoa(pids[0]) {
+			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(stat))); err == nil {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
+}
 
 func (s *lakeServer) stop() {
 	if s.client != nil {
