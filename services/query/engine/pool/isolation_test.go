@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -30,6 +31,11 @@ import (
 // slots are the processes that this one started, by their command line.
 func slots(t testing.TB) (pids []int) {
 	t.Helper()
+	return slotsOf(t, os.Getpid())
+}
+
+func slotsOf(t testing.TB, parent int) (pids []int) {
+	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/stat")
 	require.NoError(t, err)
 	for _, stat := range all {
@@ -38,7 +44,7 @@ func slots(t testing.TB) (pids []int) {
 			continue // gone
 		}
 		fields := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
-		if fields[1] != strconv.Itoa(os.Getpid()) || fields[0] == "Z" {
+		if fields[1] != strconv.Itoa(parent) || fields[0] == "Z" {
 			continue
 		}
 		command, _ := os.ReadFile(filepath.Join(filepath.Dir(stat), "cmdline"))
@@ -366,7 +372,7 @@ func TestSpillOfAKilledSlot(t *testing.T) {
 	require.NoError(t, err)
 	ended := make(chan error, 1)
 	go func() {
-		_, err := try(t, e, request("SELECT max(s) FROM (SELECT range::VARCHAR || 'some padding so that it does not fit' AS s FROM range(100000000) ORDER BY hash(range))"))
+		_, err := try(t, e, request(spillForever))
 		ended <- err
 	}()
 	require.Eventually(t, func() bool {
@@ -434,4 +440,29 @@ func TestClosedAndUnstartable(t *testing.T) {
 		require.Equal(t, lake.Unavailable, lake.KindOf(err), "%v", err)
 		require.ErrorContains(t, err, "start", command)
 	}
+}
+
+// Slots end with a replica that is killed, and leave no spill files.
+func TestAKilledReplica(t *testing.T) {
+	dir := t.TempDir()
+	replica := exec.Command(os.Args[0])
+	replica.Env = append(os.Environ(), parentEnv+"="+dir)
+	require.NoError(t, replica.Start())
+	files := func() []string {
+		inside, err := filepath.Glob(filepath.Join(dir, "*", "*", "*"))
+		require.NoError(t, err)
+		return inside
+	}
+	require.Eventually(t, func() bool { return len(files()) > 0 }, 20*time.Second, 5*time.Millisecond, "spill files")
+	orphans := slotsOf(t, replica.Process.Pid)
+	require.NotEmpty(t, orphans)
+	require.NoError(t, replica.Process.Kill())
+	_ = replica.Wait()
+	for _, pid := range orphans {
+		require.Eventually(t, func() bool {
+			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+			return err != nil || strings.Contains(string(stat), ") Z ")
+		}, 2*time.Second, 5*time.Millisecond, "slot %d", pid)
+	}
+	require.Empty(t, files())
 }

@@ -38,8 +38,25 @@ func TestMain(m *testing.M) {
 		e, err := duck.OpenSlot(s)
 		return bombs{e}, err
 	})
+	if dir := os.Getenv(parentEnv); dir != "" {
+		beParent(dir)
+	}
 	goleak.VerifyTestMain(m)
 }
+
+// parentEnv makes the test binary a replica, which spills into the directory
+// it names until it is killed.
+const parentEnv = "LAKE_TEST_SLOT_PARENT"
+
+func beParent(dir string) {
+	e, err := pool.New(pool.Options{Slots: 1, Memory: 48 << 20, Threads: 1, SpillDir: dir})
+	if err != nil {
+		panic(err)
+	}
+	panic(e.Execute(context.Background(), request(spillForever), func(arrow.RecordBatch) error { return nil }))
+}
+
+const spillForever = "SELECT max(s) FROM (SELECT range::VARCHAR || 'some padding so that it does not fit' AS s FROM range(100000000) ORDER BY hash(range))"
 
 // bombs does, for statements that begin with BOMB, what an engine might do at
 // its worst or an intruder in it would try.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"syscall"
 
@@ -19,7 +20,9 @@ import (
 
 // run is the life of a slot. Its result is the exit status.
 func run(open Open) int {
-	err := live(open)
+	var s session
+	err := s.live(open)
+	s.sweep()
 	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
 		return 0 // the parent is gone, or wants this slot no more
 	}
@@ -36,11 +39,10 @@ const (
 )
 
 // live never ends well: what ends it is an error, io.EOF as a rule.
-func live(open Open) error {
+func (s *session) live(open Open) error {
 	debug.SetGCPercent(collectPercent)
 	debug.SetMemoryLimit(collectAt)
-	s, err := inherit()
-	if err != nil {
+	if err := s.inherit(); err != nil {
 		return err
 	}
 	if err := s.conn.Send(slotwire.KindHello, 0, slotwire.JSON(slotwire.Hello{Version: slotwire.Version})); err != nil {
@@ -57,25 +59,36 @@ func live(open Open) error {
 }
 
 // inherit takes over what the parent left open.
-func inherit() (*session, error) {
+func (s *session) inherit() error {
 	file := os.NewFile(slotwire.SocketFD, "replica")
 	conn, err := net.FileConn(file)
 	_ = file.Close() // FileConn has a copy
 	if err != nil {
-		return nil, lake.Errorf(lake.Invalid, "%s is started by a query replica, not by hand: %w", Argument, err)
+		return lake.Errorf(lake.Invalid, "%s is started by a query replica, not by hand: %w", Argument, err)
 	}
 	rows, err := syscall.Mmap(slotwire.ScanArenaFD, 0, slotwire.ScanArenaBytes, syscall.PROT_READ, syscall.MAP_SHARED)
 	if err != nil {
-		return nil, lake.Errorf(lake.Unknown, "shared memory of scans: %w", err)
+		return lake.Errorf(lake.Unknown, "shared memory of scans: %w", err)
 	}
 	results, err := syscall.Mmap(slotwire.ResultArenaFD, 0, slotwire.ResultArenaBytes, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
 	if err != nil {
-		return nil, lake.Errorf(lake.Unknown, "shared memory of results: %w", err)
+		return lake.Errorf(lake.Unknown, "shared memory of results: %w", err)
 	}
 	for _, fd := range []int{slotwire.ScanArenaFD, slotwire.ResultArenaFD} {
 		_ = syscall.Close(fd) // the mapping stays
 	}
-	return &session{conn: slotwire.NewConn(conn), rows: rows, results: slotwire.NewArena(results)}, nil
+	s.conn, s.rows, s.results = slotwire.NewConn(conn), rows, slotwire.NewArena(results)
+	return nil
+}
+
+// sweep removes spill files. As a rule the replica does, but it may have been
+// killed, and then nobody else will. The empty directory is not the slot's to
+// remove.
+func (s *session) sweep() {
+	files, _ := os.ReadDir(s.spill)
+	for _, f := range files {
+		_ = os.RemoveAll(filepath.Join(s.spill, f.Name())) // nobody is left to tell
+	}
 }
 
 // setup confines the process and opens the engine. The first statement of an
@@ -95,7 +108,7 @@ func (s *session) setup(open Open) (ready slotwire.Ready, err error) {
 	if ready.Filtered, err = confine(setup); err != nil {
 		return ready, err
 	}
-	s.threads = setup.Threads
+	s.threads, s.spill = setup.Threads, setup.SpillDir
 	if s.engine, err = open(setup); err != nil {
 		return ready, err
 	}

@@ -24,6 +24,7 @@ type session struct {
 	results *slotwire.Arena
 	schemas slotwire.Schemas
 	threads int
+	spill   string // its directory, or empty
 
 	mu      sync.Mutex
 	current *statement
