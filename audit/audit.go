@@ -364,7 +364,7 @@ func (c *check) object(loc lake.Location, o objstore.Info) error {
 		}
 		return nil
 	}
-	if c.staged[o.Key] || c.extras[o.Key] {
+	if c.staged[o.Key] || c.extras[o.Key] || c.belongs(loc, o.Key) {
 		return nil
 	}
 	version, named := c.inspector.VersionName(loc, o.Key)
@@ -377,6 +377,15 @@ func (c *check) object(loc lake.Location, o objstore.Info) error {
 		return c.report(version, Foreign, o.Key, "the table is at version %d", c.table.Snapshot.Version)
 	}
 	return c.report(0, Orphan, o.Key, "%d bytes, since %s", o.Size, o.Modified.UTC().Format(time.RFC3339))
+}
+
+// belongs reports whether an object is part of the table and needed by no
+// version's rows, such as a tag or an index, as far as the engine tells.
+func (c *check) belongs(loc lake.Location, key string) bool {
+	e, ok := c.opts.Engine.(interface {
+		Belongs(loc lake.Location, key string) bool
+	})
+	return ok && e.Belongs(loc, key)
 }
 
 // absent looks again for an object that the listing did not have: its manifest

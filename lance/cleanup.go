@@ -114,6 +114,13 @@ func (m *Manifest) indexFolders() ([]string, error) {
 	return out, nil
 }
 
+// Auxiliary reports whether the name is of an object that belongs to a dataset as
+// a whole, or helps to read it: a tag or branch, an index, the hint at the newest
+// version.
+func Auxiliary(name string) bool {
+	return strings.HasPrefix(name, "_refs/") || strings.HasPrefix(name, indexesDir) || name == versionsDir+"latest_version_hint.json"
+}
+
 // CheckCleanable refuses, with lake.Unsupported, a dataset with histories beside
 // the main one. Branches and detached versions need objects of it, and this
 // package does not read them.

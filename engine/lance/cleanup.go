@@ -152,4 +152,12 @@ func (c *cleaning) Unneeded(ctx context.Context, l engine.CleanLimits) iter.Seq2
 	}
 }
 
+// Belongs reports whether an object is part of a table without being needed by
+// one of its versions' rows: a tag, an index, the hint at the newest version. It
+// is for who lists a location to find what is left behind.
+func (e *Engine) Belongs(loc lake.Location, key string) bool {
+	name, below := strings.CutPrefix(key, loc.Prefix())
+	return below && format.Auxiliary(name)
+}
+
 func keeping(v lake.Version) string { return fmt.Sprintf("keep version %d", v) }
