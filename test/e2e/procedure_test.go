@@ -3,11 +3,14 @@
 package e2e
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -139,13 +142,17 @@ func TestTemporalIsLost(t *testing.T) {
 	first, err := devtemporal.Start(t.Context(), devtemporal.Options{Binary: binary, DBFile: db, Headless: true})
 	require.NoError(t, err)
 	c.temporal = first
-	meta := c.start(t, "meta", append(c.temporalArgs(), "--metastore", "pebble://"+c.file("metastore"), "--listen", "127.0.0.1:0")...)
+	// What Temporal keeps is encrypted, and all that follows works with it.
+	secret := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{'p'}, 32))
+	writeFile(t, c.file("payload.json"), fmt.Sprintf(`{"active": %q}`, secret))
+	temporal := append(c.temporalArgs(), "--temporal-payload-keys-file", c.file("payload.json"))
+	meta := c.start(t, "meta", append(slices.Clone(temporal), "--metastore", "pebble://"+c.file("metastore"), "--listen", "127.0.0.1:0")...)
 	q := c.start(t, "query", "--meta", meta.address, "--listen", "127.0.0.1:0").awaitReady(t)
 	store := []string{"--metastore", "lake://" + meta.address}
-	w := c.start(t, "worker", append(append(c.temporalArgs(), store...), "--drop-settle", "1s", "--procedure-sweep-every", "1h")...).awaitReady(t)
+	w := c.start(t, "worker", append(append(slices.Clone(temporal), store...), "--drop-settle", "1s", "--procedure-sweep-every", "1h")...).awaitReady(t)
 	d := &dev{dir: c.dir, state: devState{Query: q.address}}
 
-	ensure := append([]string{"worker", "ensure", "--format", "csv"}, c.temporalArgs()...)
+	ensure := append([]string{"worker", "ensure", "--format", "csv"}, temporal...)
 	differs := runLake(t, append(ensure, "--dry-run")...)
 	require.Zero(t, differs.code, differs.stderr)
 	require.Contains(t, differs.stdout, "schedule,procedure-sweep,would be updated,every 1h0m0s → 1m0s")
@@ -165,7 +172,7 @@ func TestTemporalIsLost(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = second.Stop(10 * time.Second) })
 
-	rebuild := append(append([]string{"procedure", "rebuild", "--procedure-sweep-every", "1h", "--format", "csv"}, c.temporalArgs()...), store...)
+	rebuild := append(append([]string{"procedure", "rebuild", "--procedure-sweep-every", "1h", "--format", "csv"}, temporal...), store...)
 	look := runLake(t, append(rebuild, "--dry-run")...)
 	require.Zero(t, look.code, look.stderr)
 	require.Contains(t, look.stdout, id+",would be started")

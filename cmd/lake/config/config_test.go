@@ -151,6 +151,7 @@ func TestMistakes(t *testing.T) {
 	secret := put(t, "token", "0123456789abcdef", 0o600)
 	empty := put(t, "token", "\n", 0o600)
 	principals := put(t, "p.yaml", "principals: [{name: a, role: user, token: 0123456789abcdef}]", 0o600)
+	keys := put(t, "keys.json", `{"active":"`+strings.Repeat("a", 44)+`"}`, 0o600)
 	objects := []string{"--objects", "file:///x"}
 	meta := append(objects, "--metastore", "pebble:///x")
 	group := append(objects, "--metastore", "postgres://u@db/lake")
@@ -211,6 +212,12 @@ func TestMistakes(t *testing.T) {
 		{process: "worker", args: worker, more: []string{"--temporal-namespace", ""}, says: "must not be empty"},
 		{process: "worker", args: worker, more: []string{"--temporal-tls=x"}, says: "flag --temporal-tls: \"x\": want true or false"},
 		{process: "worker", args: worker, more: []string{"--temporal-api-key-file", open}, says: "flag --temporal-api-key-file: " + open + ": mode 0644"},
+		{process: "worker", args: worker, more: []string{"--temporal-payload-keys-file", secret}, says: "the key ring is not JSON"},
+		{process: "meta", args: meta, more: []string{"--temporal-payload-keys-file", open}, says: "lets others read it"},
+		{process: "worker", args: worker, more: []string{"--payload-codec-listen", "127.0.0.1:1"}, says: "needs temporal_payload_keys_file"},
+		{process: "worker", args: worker, more: []string{"--payload-codec-listen", "nowhere"}, says: "want host:port"},
+		{process: "worker", args: worker, more: []string{"--payload-codec-listen", "0.0.0.0:1", "--temporal-payload-keys-file", keys}, says: "can be reached from other machines"},
+		{process: "worker", args: worker, more: []string{"--payload-codec-origin", "https://ui.example"}, says: "goes with payload_codec_listen"},
 		{process: "worker", args: worker, environ: "LAKE_TEMPORAL_ADDRESSES=x", says: "did you mean LAKE_TEMPORAL_ADDRESS?"},
 		{process: "worker", args: worker, environ: "LAKE_MAINTENANCE_X=x", says: "not built in yet"},
 		{process: "worker", args: worker, environ: "LAKE_TEMPORAL_TLS=perhaps", says: "environment LAKE_TEMPORAL_TLS: \"perhaps\": want true or false"},
