@@ -32,6 +32,9 @@ func environment(t *testing.T, script ...workflows.MaintenanceProgress) (env *te
 		*calls++
 		return script[min(*calls, len(script))-1], nil
 	}, activity.RegisterOptions{Name: workflows.MaintenanceCompact})
+	env.RegisterActivityWithOptions(func(context.Context, workflows.MaintenanceStep) (workflows.MaintenanceProgress, error) {
+		return workflows.MaintenanceProgress{Over: true}, nil // nothing is left to delete
+	}, activity.RegisterOptions{Name: workflows.MaintenanceReclaim})
 	return env, calls
 }
 
