@@ -136,6 +136,9 @@ func (c *successor) operation(ctx context.Context) error {
 	if tx.GetReadVersion() > c.base.Version() {
 		return invalid("the transaction was made on version %d, which is not there yet", tx.GetReadVersion())
 	}
+	if err := c.repeated(ctx, tx); err != nil {
+		return err
+	}
 	switch op := tx.GetOperation().(type) {
 	case *lancepb.Transaction_Append_:
 		c.name, c.changes = "append", allowed{add: true}
@@ -154,6 +157,31 @@ func (c *successor) operation(ctx context.Context) error {
 		c.name = "reserve fragments"
 	default:
 		return unsupported("an operation of kind %s is not taken from other writers: want append, delete, update, rewrite, create index or reserve fragments", operationKind(tx))
+	}
+	return nil
+}
+
+// maxRepeated bounds the versions that are looked at for a repetition.
+const maxRepeated = 64
+
+// repeated refuses a transaction that is in a version already: a writer that
+// missed the answer to its commit takes that for a conflict, makes another version
+// of the same transaction, and its rows would be there twice.
+func (c *successor) repeated(ctx context.Context, tx *lancepb.Transaction) error {
+	at := c.base.Version()
+	for n := 0; at > tx.GetReadVersion() && at > 0 && n < maxRepeated; n, at = n+1, at-1 {
+		m := c.base
+		if at < m.Version() {
+			var err error
+			if m, err = ReadManifest(ctx, c.st, at); lake.Is(err, lake.NotFound) {
+				continue
+			} else if err != nil {
+				return err
+			}
+		}
+		if id := m.transaction.GetUuid(); id != "" && id == tx.GetUuid() {
+			return invalid("the transaction is version %d already: do not repeat it", at)
+		}
 	}
 	return nil
 }

@@ -190,6 +190,21 @@ func TestVersionsOfOthersAreTaken(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// A writer that missed the answer makes another version of the same transaction.
+func TestATransactionIsTakenOnce(t *testing.T) {
+	s := newStranger(t)
+	first := s.append(5)
+	id, read := first.Transaction().GetUuid(), first.Transaction().GetReadVersion()
+	s.mustAdopt(s.propose(first, nil))
+	for range 2 { // at once, and after another version
+		again := s.propose(s.append(5), func(_ *lancepb.Manifest, tx *lancepb.Transaction) { tx.Uuid, tx.ReadVersion = id, read })
+		_, err := s.e.Adopt(t.Context(), s.base, again)
+		require.True(t, lake.Is(err, lake.Invalid), "%v", err)
+		require.ErrorContains(t, err, "is version 4 already")
+		s.mustAdopt(s.propose(s.append(1), nil))
+	}
+}
+
 // Each of these is refused, by what it says, and leaves nothing behind but what
 // the stranger staged.
 func TestWhatIsNotTakenFromOthers(t *testing.T) {
