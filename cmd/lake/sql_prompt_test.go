@@ -168,6 +168,8 @@ func TestThePromptAnswersStatements(t *testing.T) {
 	s.expect("want table, json, csv or arrow")
 	s.line(`\nonsense`)
 	s.expect(`there is no \nonsense`)
+	s.line(`\df regexp_match`)
+	s.expect("regexp_matches")
 	s.line(`\o arrow`)
 	s.line("SELECT 1;")
 	s.expect("not for a terminal")
