@@ -34,10 +34,11 @@ import (
 
 const (
 	// atOnce is how many drops, and how many maintenances, are under way.
-	atOnce = 8
+	atOnce = 24
 	// between is the mean time between two disturbances.
 	between = time.Second
-	// chaosFor bounds the disturbances; what was started by then must end after.
+	// chaosFor bounds the disturbances for a hundred procedures of each kind; what
+	// was started by then must end after.
 	chaosFor = 3 * time.Minute
 	// settled bounds the wait for procedures once nothing is disturbed any more:
 	// the lease of a terminated run is a minute, and failed steps pause.
@@ -62,7 +63,8 @@ func TestEverythingDiesTogether(t *testing.T) {
 	disturbing, calm := context.WithCancel(t.Context())
 	var chaos sync.WaitGroup
 	chaos.Go(func() { d.disturb(disturbing) })
-	ends := time.AfterFunc(chaosFor*time.Duration((n+99)/100), calm)
+	lasts := chaosFor * time.Duration(n) / 100
+	ends := time.AfterFunc(lasts, calm)
 	defer ends.Stop()
 
 	var drivers sync.WaitGroup
@@ -74,7 +76,7 @@ func TestEverythingDiesTogether(t *testing.T) {
 	}
 	for _, k := range kinds {
 		for range k.parallel {
-			drivers.Go(func() { k.run(t, d, n) })
+			drivers.Go(func() { k.run(t, d, n, time.Now(), lasts) })
 		}
 	}
 	drivers.Wait()
@@ -97,13 +99,15 @@ type kind struct {
 	ended, disturbed atomic.Int64
 }
 
-// run makes procedures, one after the other, until there were n.
-func (k *kind) run(t *testing.T, d *deployment, n int) {
+// run makes procedures, one after the other, until there were n. Their starts are
+// spread over the time in which there are disturbances.
+func (k *kind) run(t *testing.T, d *deployment, n int, began time.Time, lasts time.Duration) {
 	for {
 		i := int(k.next.Add(1))
 		if i > n || t.Failed() {
 			return
 		}
+		time.Sleep(time.Until(began.Add(lasts * time.Duration(i) / time.Duration(n+n/10+1))))
 		before := d.disturbances.Load()
 		ctx, cancel := context.WithTimeout(t.Context(), chaosFor+settled)
 		err := k.one(ctx, t, i)
@@ -195,6 +199,9 @@ func (d *deployment) drop(ctx context.Context, t *testing.T, i int) error {
 	if left := d.objects(table); left > 0 {
 		return fmt.Errorf("%s is completed and left %d objects", p, left)
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.dropped = append(d.dropped, table)
 	return nil
 }
 

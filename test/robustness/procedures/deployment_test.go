@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -31,10 +32,13 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/lakeplane/lake/engine"
+	enginelance "github.com/lakeplane/lake/engine/lance"
 	"github.com/lakeplane/lake/internal/devtemporal"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/metastore"
 	"github.com/lakeplane/lake/metastore/remote"
+	"github.com/lakeplane/lake/objstore/local"
 	"github.com/lakeplane/lake/sdk"
 	"github.com/lakeplane/lake/worker"
 )
@@ -61,6 +65,7 @@ type deployment struct {
 	counts       map[string]int
 	ids          map[string]lake.OperationID // of appends, by table and number
 	littered     map[lake.TableName]int
+	dropped      []sdk.Table // whose drops have ended
 }
 
 func deploy(t *testing.T) *deployment {
@@ -301,11 +306,8 @@ func (d *deployment) verify(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, p.State.Terminal(), "%s", p)
 	}
-	entries, err := os.ReadDir(filepath.Join(d.dir, "objects", "drops"))
-	if err == nil {
-		for _, e := range entries { // folders stay on a local disk, files must not
-			require.Zero(t, d.objects(sdk.Table{Snapshot: lake.Snapshot{Location: lake.Location(filepath.Join("drops", e.Name()))}}), e.Name())
-		}
+	for _, table := range d.dropped { // still, after everybody who was stopped went on
+		require.Zero(t, d.objects(table), "%s", table.Snapshot.Location)
 	}
 	d.verifyTables(t)
 }
@@ -324,33 +326,36 @@ func (d *deployment) verifyTables(t *testing.T) {
 	for _, bad := range []string{"missing", "short", "damaged", "gap", "foreign"} {
 		require.NotContains(t, found, bad)
 	}
-	query := freeAddress(t)
-	d.start(t, []string{"query", "--listen", query, "--meta", d.address, "--objects", "file://" + filepath.Join(d.dir, "objects"), "--log-level", "error"})
-	var c *sdk.Client
-	require.Eventually(t, func() (ok bool) {
-		var err error
-		c, err = sdk.Connect(t.Context(), query)
-		return err == nil
-	}, time.Minute, 50*time.Millisecond)
-	defer c.Close()
+	files, err := local.Open(filepath.Join(d.dir, "objects"))
+	require.NoError(t, err)
+	defer files.Close()
+	tables, err := enginelance.New(enginelance.Options{Store: files})
+	require.NoError(t, err)
+	defer tables.Close()
 	for _, key := range d.keys(t, "tbl/kept/") {
-		name := "kept." + strings.TrimPrefix(key, "tbl/kept/")
-		var rows []int64
-		require.NoError(t, insist(t.Context(), func() error {
-			rows = nil
-			r, err := c.Query(t.Context(), "SELECT n FROM "+name+" ORDER BY n")
-			if err != nil {
-				return err
-			}
-			defer r.Release()
-			for b, err := range r.Batches() {
-				if err != nil {
-					return err
-				}
-				rows = append(rows, b.Column(0).(*array.Int64).Int64Values()...)
-			}
-			return nil
-		}))
-		require.Equal(t, []int64{0, 1, 2, 3}, rows, name)
+		name := lake.TableName{Namespace: "kept", Name: strings.TrimPrefix(key, "tbl/kept/")}
+		table, err := d.client.Table(t.Context(), name)
+		require.NoError(t, err)
+		require.Equal(t, []int64{0, 1, 2, 3}, rowsOf(t, tables, table.Snapshot), name)
+	}
+}
+
+// rowsOf reads the numbers of a version, in the order of its rows.
+func rowsOf(t *testing.T, tables *enginelance.Engine, snap lake.Snapshot) (rows []int64) {
+	t.Helper()
+	version, err := tables.Open(t.Context(), snap)
+	require.NoError(t, err)
+	defer version.Close()
+	scan, err := version.Scan(t.Context(), engine.ScanOptions{Ordered: true})
+	require.NoError(t, err)
+	defer scan.Close()
+	for {
+		batch, err := scan.Next(t.Context())
+		if errors.Is(err, io.EOF) {
+			return rows
+		}
+		require.NoError(t, err)
+		rows = append(rows, batch.Column(0).(*array.Int64).Int64Values()...)
+		batch.Release()
 	}
 }
