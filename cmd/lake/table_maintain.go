@@ -49,7 +49,9 @@ func (a *app) maintain(cmd *cobra.Command, arg string, opts sdk.CompactOptions) 
 	}
 	cells := []cell{
 		textCell(name.String()), numberCell(uint64(c.Table.Snapshot.Version)), textCell(c.Procedure.String()),
-		numberCell(c.PartsBefore), numberCell(c.PartsAfter), {text: fmt.Sprint(c.DryRun), value: c.DryRun}, linkCell(c.UIURL),
+		numberCell(c.PartsBefore), numberCell(c.PartsAfter),
+		{text: fmt.Sprint(c.DryRun), value: c.DryRun},
+		linkCell(c.UIURL),
 	}
 	if r := c.Reclaim; r != nil {
 		head = append(head, heading{name: "versions_kept"}, heading{name: "versions_tagged"}, heading{name: "versions_deleted"},

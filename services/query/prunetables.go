@@ -6,13 +6,12 @@ import (
 	"context"
 
 	storage "github.com/lakeplane/lake/engine"
+	"github.com/lakeplane/lake/services/query/datasets"
 	sqlengine "github.com/lakeplane/lake/services/query/engine"
 	"github.com/lakeplane/lake/services/query/gate"
 	"github.com/lakeplane/lake/services/query/prune"
 	"github.com/lakeplane/lake/services/query/rowfilter"
 	"github.com/lakeplane/lake/services/query/ticket"
-
-	"github.com/lakeplane/lake/services/query/datasets"
 )
 
 // pruneTables puts, for tables of which the statement wants some rows only, the

@@ -21,8 +21,8 @@ func serveCodec(ctx context.Context, lis net.Listener, t *Temporal, origin strin
 	server := &http.Server{Handler: t.Codec.Handler(origin), ReadHeaderTimeout: 10 * time.Second}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
-		defer server.Close()
-		return work(ctx)
+		err := work(ctx)
+		return errors.Join(err, server.Close())
 	})
 	g.Go(func() error {
 		if err := server.Serve(lis); !errors.Is(err, http.ErrServerClosed) {
