@@ -141,7 +141,7 @@ func prepareDrop(c *cell) (prepared, error) {
 	return prepared{
 		run:    func() error { _, err := c.drop(c.bad, table); return err },
 		rival:  func() error { return c.advance(c.good, table) },
-		writes: 4,
+		writes: 5, // with the line of the audit
 	}, err
 }
 
@@ -161,7 +161,7 @@ func prepareUndrop(c *cell) (prepared, error) {
 			return err
 		},
 		rival:  func() error { _, err := c.good.CommitProcedure(c.ctx, drop, drop); return err },
-		writes: 4,
+		writes: 5,
 	}, err
 }
 
