@@ -21,9 +21,11 @@ import (
 
 // TestFullDisk appends while a volume is full, the one of the objects or the one
 // of the embedded metastore. Appends are refused with the reason, none that was
-// acknowledged is lost, and once there is room again the same process goes on.
+// acknowledged is lost, and once there is room again appends go on: in the same
+// process, unless the disk was full before the metastore had looked and its
+// log broke off, after which the process says that it must be started again.
 func TestFullDisk(t *testing.T) {
-	for volume, reason := range map[string]string{"objects": "no space left on device", "meta": "bytes free under"} {
+	for volume, reason := range map[string]string{"objects": "no space left on device", "meta": "bytes free under|no space left on device"} {
 		t.Run("of "+volume, func(t *testing.T) {
 			t.Parallel()
 			var full string
@@ -58,9 +60,16 @@ func TestFullDisk(t *testing.T) {
 				}
 			}
 			t.Logf("%d refusals", len(said))
-			require.Contains(t, strings.Join(said, "\n"), reason)
+			require.Regexp(t, reason, strings.Join(said, "\n"))
 			require.NotEmpty(t, c.running(), "the process lives on")
 			require.NoError(t, os.Remove(ballast))
+			if strings.Contains(said[len(said)-1], "restart the process") {
+				require.Equal(t, "meta", volume)
+				for _, p := range c.running() {
+					p.kill()
+				}
+				c.revive()
+			}
 			require.Eventually(t, func() bool { return write() == nil }, patience, 50*time.Millisecond)
 			c.audit([]lake.TableName{table})
 		})

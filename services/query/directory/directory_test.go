@@ -147,7 +147,8 @@ func TestCurrentSeesWhatHappenedBeforeTheCall(t *testing.T) {
 }
 
 func TestAJoinerWaitsForARefreshThatStartsAfterIt(t *testing.T) {
-	a := &authority{entered: make(chan struct{}, 10), hold: make(chan struct{})}
+	// There is room for each joiner's own refresh, where none shares one.
+	a := &authority{entered: make(chan struct{}, 30), hold: make(chan struct{})}
 	a.set("g1", table("a", "x", "1"))
 	d := New(a, Options{})
 	defer d.Close()
