@@ -5,8 +5,8 @@ package e2e
 import (
 	"fmt"
 	"os"
-	"strings"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
