@@ -118,7 +118,7 @@ func (s *Server) bury(ctx context.Context, table catalog.Table, drop dropRequest
 	if err != nil {
 		return catalog.Tombstone{}, err
 	}
-	defer s.tables.forget(table.Name)
+	defer s.tables.leave(table.Name)()
 	return s.catalog.Drop(ctx, fence, table, s.opts.Engine.Retire(table.Snapshot), catalog.DropRequest{
 		Requester: drop.requester, Reason: drop.reason, PurgeAfter: purge,
 	})

@@ -274,3 +274,29 @@ func TestADroppedTableGetsNoObjects(t *testing.T) {
 	defer a.engine.mu.Unlock()
 	require.Equal(t, []lake.Version{1}, a.engine.published)
 }
+
+// TestADropThatOthersSeeIsSeenByReplays: while the commit of a drop has not
+// answered yet, another request finds the table dropped and says so. From then
+// on no append is taken for one of a table that is there.
+func TestADropThatOthersSeeIsSeenByReplays(t *testing.T) {
+	a := start(t)
+	created := a.create(t, "a", "t")
+	op := newOp(t, "a", "t", 0)
+	_, err := a.put(t.Context(), op)
+	require.NoError(t, err)
+	drop := func() error {
+		_, err := a.catalog.DropTable(t.Context(), &lakepb.DropTableRequest{Name: nameOf("a", "t"), Incarnation: created.GetSnapshot().GetIncarnation()})
+		return err
+	}
+	var seen, replayed error
+	a.store.set(func(_ metastore.Txn, next func() error) error {
+		a.store.set(nil)
+		err := next()
+		seen = drop()
+		_, replayed = a.put(t.Context(), op)
+		return err
+	})
+	require.NoError(t, drop())
+	require.NoError(t, seen)
+	require.Error(t, replayed)
+}

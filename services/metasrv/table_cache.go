@@ -29,6 +29,7 @@ type tableCache struct {
 	now    tableEra
 	tables map[lake.TableName]catalog.Table
 	bytes  int
+	busy   map[lake.TableName]int // changes under way, of which nothing is kept
 }
 
 // tableEra is a time in which what is read may be kept.
@@ -49,7 +50,7 @@ func (c *tableCache) begin(fence catalog.Fence) tableEra {
 func (c *tableCache) get(name lake.TableName, era tableEra) (catalog.Table, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.now != era {
+	if c.now != era || c.busy[name] > 0 {
 		return catalog.Table{}, false
 	}
 	t, ok := c.tables[name]
@@ -63,7 +64,7 @@ func (c *tableCache) put(t catalog.Table, era tableEra) {
 	defer c.mu.Unlock()
 	old, there := c.tables[t.Name]
 	switch {
-	case c.now != era:
+	case c.now != era || c.busy[t.Name] > 0:
 		c.drop(t.Name) // what is kept may be older than what is not
 		return
 	case there && old.Snapshot.Version >= t.Snapshot.Version:
@@ -83,6 +84,25 @@ func (c *tableCache) forget(name lake.TableName) {
 	defer c.mu.Unlock()
 	c.now.changes++
 	c.drop(name)
+}
+
+// leave keeps nothing of a table until done is called. It is for a change that
+// others can see before whoever makes it knows that it was made.
+func (c *tableCache) leave(name lake.TableName) (done func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.busy == nil {
+		c.busy = map[lake.TableName]int{}
+	}
+	c.busy[name]++
+	return func() {
+		c.mu.Lock()
+		if c.busy[name]--; c.busy[name] == 0 {
+			delete(c.busy, name)
+		}
+		c.mu.Unlock()
+		c.forget(name)
+	}
 }
 
 func (c *tableCache) drop(name lake.TableName) {
