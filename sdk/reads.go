@@ -5,12 +5,13 @@ package sdk
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc"
 
-	"github.com/lakeplane/lake/api/lakepb"
 	"github.com/lakeplane/lake/internal/grpcerr"
+	"github.com/lakeplane/lake/internal/reads"
 	"github.com/lakeplane/lake/lake"
 )
 
@@ -26,17 +27,9 @@ const (
 	backoffGrowth = 3
 )
 
-// unaryReads are the calls that change nothing and have one answer.
-var unaryReads = map[string]bool{
-	lakepb.Catalog_GetTable_FullMethodName:          true,
-	lakepb.Catalog_ListTables_FullMethodName:        true,
-	lakepb.Procedures_GetProcedure_FullMethodName:   true,
-	lakepb.Procedures_ListProcedures_FullMethodName: true,
-}
-
-// repeatReads is the interceptor that repeats them.
+// repeatReads is the interceptor that repeats the calls that change nothing.
 func repeatReads(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-	if !unaryReads[method] {
+	if !slices.Contains(reads.Methods, method) {
 		return call(ctx, method, req, reply, conn, opts...)
 	}
 	return repeated(ctx, func() error { return call(ctx, method, req, reply, conn, opts...) })

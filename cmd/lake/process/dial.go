@@ -5,6 +5,8 @@ package process
 import (
 	"encoding/json"
 	"net"
+	"path"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -18,6 +20,7 @@ import (
 	"github.com/lakeplane/lake/api/lakepb"
 	"github.com/lakeplane/lake/cmd/lake/config"
 	"github.com/lakeplane/lake/cmd/lake/secure"
+	"github.com/lakeplane/lake/internal/reads"
 	"github.com/lakeplane/lake/lake"
 )
 
@@ -95,10 +98,10 @@ func callerOptions(c config.Caller, plaintext bool, addresses ...string) ([]grpc
 // reads that meet one that is gone. Writes are repeated by who knows their
 // operation ids: the client.
 var metaServiceConfig = func() string {
-	reads := []map[string]string{
-		{"service": lakepb.Catalog_ServiceDesc.ServiceName, "method": "GetTable"},
-		{"service": lakepb.Catalog_ServiceDesc.ServiceName, "method": "ListTables"},
-		{"service": lakepb.Procedures_ServiceDesc.ServiceName},
+	var repeated []map[string]string
+	for _, full := range reads.Methods {
+		service, method := path.Split(full)
+		repeated = append(repeated, map[string]string{"service": strings.Trim(service, "/"), "method": method})
 	}
 	// Nobody waits for a refresh, and a replica that starts first should begin
 	// as soon as there is a server.
@@ -111,7 +114,7 @@ var metaServiceConfig = func() string {
 		"loadBalancingConfig": []any{map[string]any{"round_robin": struct{}{}}},
 		"healthCheckConfig":   map[string]string{"serviceName": lakepb.Catalog_ServiceDesc.ServiceName},
 		"methodConfig": []any{
-			map[string]any{"name": reads, "retryPolicy": retry},
+			map[string]any{"name": repeated, "retryPolicy": retry},
 			map[string]any{"name": refresh, "retryPolicy": retry, "waitForReady": true},
 		},
 	})
