@@ -116,7 +116,7 @@ func (c *cargo) restoreSchema(s *arrow.Schema) (*arrow.Schema, error) {
 		if _, err := carried(stored); err != nil {
 			return nil, unreadable(f.Name, stored)
 		}
-		f.Type, f.Metadata = decoded(stored), without(f.Metadata, markKey)
+		f.Type, f.Metadata = sqlengine.Delivered(stored), without(f.Metadata, markKey)
 		fields[i] = f
 	}
 	meta := s.Metadata()

@@ -80,30 +80,3 @@ func carriedStruct(t *arrow.StructType) (arrow.DataType, error) {
 	}
 	return arrow.StructOf(fields...), nil
 }
-
-// decoded is a stored type as it is delivered: dictionaries become their
-// values.
-func decoded(dt arrow.DataType) arrow.DataType {
-	switch t := dt.(type) {
-	case *arrow.DictionaryType:
-		return decoded(t.ValueType)
-	case *arrow.ListType:
-		return arrow.ListOfField(decodedField(t.ElemField()))
-	case *arrow.LargeListType:
-		return arrow.LargeListOfField(decodedField(t.ElemField()))
-	case *arrow.FixedSizeListType:
-		return arrow.FixedSizeListOfField(t.Len(), decodedField(t.ElemField()))
-	case *arrow.StructType:
-		fields := make([]arrow.Field, t.NumFields())
-		for i, f := range t.Fields() {
-			fields[i] = decodedField(f)
-		}
-		return arrow.StructOf(fields...)
-	}
-	return dt
-}
-
-func decodedField(f arrow.Field) arrow.Field {
-	f.Type = decoded(f.Type)
-	return f
-}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/services/query/engine"
 )
 
 // origin says where a column of an operator comes from.
@@ -241,7 +242,7 @@ func union(left, right []origin) []origin {
 	out := make([]origin, len(left))
 	for i := range min(len(left), len(right)) {
 		a, b := left[i], right[i]
-		if a.column == nil || b.column == nil || !sameType(a.column.field.Type, b.column.field.Type) ||
+		if a.column == nil || b.column == nil || !engine.SameType(a.column.field.Type, b.column.field.Type) ||
 			!a.column.field.Metadata.Equal(b.column.field.Metadata) {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/services/query/engine"
 )
 
 // output is a planned result: the Arrow schema promised to the client and the
@@ -46,7 +47,8 @@ func registered(c outColumn, i int, origins []origin) (arrow.Field, bool) {
 	if i >= len(origins) || origins[i].column == nil || !origins[i].column.typ.equal(c.typ) {
 		return arrow.Field{}, false
 	}
-	f := decodedField(origins[i].column.field)
+	f := origins[i].column.field
+	f.Type = engine.Delivered(f.Type)
 	f.Name = c.name
 	f.Nullable = f.Nullable || origins[i].nullable
 	return f, true
@@ -59,10 +61,5 @@ func (c column) unremarkable() bool {
 		return false
 	}
 	dt, err := arrowType(c.typ)
-	return err == nil && sameType(dt, c.field.Type)
-}
-
-// sameType is equality down to the nullability and metadata of inner fields.
-func sameType(a, b arrow.DataType) bool {
-	return arrow.TypeEqual(a, b, arrow.CheckMetadata()) && a.String() == b.String()
+	return err == nil && engine.SameType(dt, c.field.Type)
 }

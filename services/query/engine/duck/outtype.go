@@ -64,39 +64,3 @@ func arrowType(l logical) (arrow.DataType, error) {
 	}
 	return nil, lake.Errorf(lake.Unsupported, "a result of type %s has no Arrow type: cast it to VARCHAR", typeNames[l.id])
 }
-
-// decoded is the type in which a registered type is delivered: dictionaries
-// anywhere inside become their values, because the engine reads and joins
-// values and rebuilding a dictionary a batch would make schemas differ between
-// batches. All else stays.
-func decoded(dt arrow.DataType) arrow.DataType {
-	switch t := dt.(type) {
-	case *arrow.DictionaryType:
-		return decoded(t.ValueType)
-	case *arrow.ListType:
-		return arrow.ListOfField(decodedField(t.ElemField()))
-	case *arrow.LargeListType:
-		return arrow.LargeListOfField(decodedField(t.ElemField()))
-	case *arrow.FixedSizeListType:
-		return arrow.FixedSizeListOfField(t.Len(), decodedField(t.ElemField()))
-	case *arrow.MapType:
-		if sameType(decoded(t.Elem()), t.Elem()) {
-			return t
-		}
-		m := arrow.MapOfFields(decodedField(t.KeyField()), decodedField(t.ItemField()))
-		m.KeysSorted = t.KeysSorted
-		return m
-	case *arrow.StructType:
-		fields := make([]arrow.Field, t.NumFields())
-		for i, f := range t.Fields() {
-			fields[i] = decodedField(f)
-		}
-		return arrow.StructOf(fields...)
-	}
-	return dt
-}
-
-func decodedField(f arrow.Field) arrow.Field {
-	f.Type = decoded(f.Type)
-	return f
-}

@@ -12,6 +12,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/extensions"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lakeplane/lake/services/query/engine"
 )
 
 func nonNull(name string, dt arrow.DataType) arrow.Field { return arrow.Field{Name: name, Type: dt} }
@@ -98,7 +100,7 @@ func checkField(t *testing.T, want, got arrow.Field) {
 		require.Equal(t, d.ValueType, got.Type)
 		return
 	}
-	require.True(t, sameType(want.Type, got.Type), "want %s, got %s", want.Type, got.Type)
+	require.True(t, engine.SameType(want.Type, got.Type), "want %s, got %s", want.Type, got.Type)
 }
 
 func columnInts(batches []arrow.RecordBatch, c int) []int64 {
