@@ -149,5 +149,3 @@ func (r bounds) meet(o bounds) (bounds, bool) {
 
 // cost orders ranges by what a look at a value costs.
 func (r bounds) cost() int { return int(r.domain) }
-
-func (r bounds) narrower() narrower { return r }

@@ -32,7 +32,7 @@ func compile(p predicate.Predicate, schema *arrow.Schema, columns []int) narrowe
 		return nullness(columns, p.Column, false)
 	case predicate.Compare:
 		if r, ok := rangeOf(p, schema, columns); ok {
-			return r.narrower()
+			return r
 		}
 	case predicate.In:
 		return membership(p, schema, columns)
@@ -89,7 +89,7 @@ func union(a, b []int32) []int32 {
 // conjunction makes one range of the comparisons of a column, and begins with
 // what is cheap to look at.
 func conjunction(p predicate.And, schema *arrow.Schema, columns []int) narrower {
-	var out every
+	var others every
 	var ranges []bounds
 	var flatten func(predicate.And)
 	flatten = func(p predicate.And) {
@@ -103,16 +103,18 @@ func conjunction(p predicate.And, schema *arrow.Schema, columns []int) narrower 
 				}
 			default:
 				if n := compile(q, schema, columns); n != nil {
-					out = append(out, n)
+					others = append(others, n)
 				}
 			}
 		}
 	}
 	flatten(p)
 	slices.SortStableFunc(ranges, func(a, b bounds) int { return a.cost() - b.cost() })
-	for i, r := range ranges {
-		out = slices.Insert(out, i, r.narrower())
+	out := make(every, 0, len(ranges)+len(others))
+	for _, r := range ranges {
+		out = append(out, r)
 	}
+	out = append(out, others...)
 	switch len(out) {
 	case 0:
 		return nil

@@ -10,6 +10,7 @@ package rowfilter
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -53,14 +54,10 @@ func (t *Table) Scan(ctx context.Context, opts storage.ScanOptions) (storage.Sca
 	if err != nil {
 		return nil, err
 	}
-	columns := opts.Columns
-	if columns == nil {
-		columns = make([]int, t.Schema().NumFields())
-		for i := range columns {
-			columns[i] = i
-		}
+	if opts, err = opts.Check(t.Schema()); err != nil {
+		return nil, errors.Join(err, inner.Close())
 	}
-	f := compile(t.where, t.Schema(), columns)
+	f := compile(t.where, t.Schema(), opts.Columns)
 	if f == nil {
 		return inner, nil
 	}
