@@ -23,16 +23,9 @@ type fragmented interface {
 // answers: the intent is a record of its own, and nothing the leader owns
 // changes here. The compaction itself is the procedure's work.
 func (s *Server) CompactTable(ctx context.Context, req *lakepb.CompactTableRequest) (*lakepb.CompactTableResponse, error) {
-	p, err := caller(ctx)
+	name, err := granted(ctx, req.GetName())
 	if err != nil {
 		return nil, err
-	}
-	name, err := tableName(req.GetName())
-	if err != nil {
-		return nil, err
-	}
-	if !p.May(name.Namespace) {
-		return nil, noTable(name)
 	}
 	if err := s.begin(); err != nil {
 		return nil, err

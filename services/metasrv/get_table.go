@@ -10,16 +10,9 @@ import (
 
 // GetTable implements lakepb.CatalogServer. Any member of the group answers.
 func (s *Server) GetTable(ctx context.Context, req *lakepb.GetTableRequest) (*lakepb.Table, error) {
-	p, err := caller(ctx)
+	name, err := granted(ctx, req.GetName())
 	if err != nil {
 		return nil, err
-	}
-	name, err := tableName(req.GetName())
-	if err != nil {
-		return nil, err
-	}
-	if !p.May(name.Namespace) {
-		return nil, noTable(name)
 	}
 	table, err := s.catalog.Get(ctx, name)
 	if err != nil {

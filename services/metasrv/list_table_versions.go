@@ -29,16 +29,9 @@ const (
 // ListTableVersions implements lakepb.CatalogServer. Any member of the group
 // answers.
 func (s *Server) ListTableVersions(ctx context.Context, req *lakepb.ListTableVersionsRequest) (*lakepb.ListTableVersionsResponse, error) {
-	p, err := caller(ctx)
+	name, err := granted(ctx, req.GetName())
 	if err != nil {
 		return nil, err
-	}
-	name, err := tableName(req.GetName())
-	if err != nil {
-		return nil, err
-	}
-	if !p.May(name.Namespace) {
-		return nil, noTable(name)
 	}
 	size := int(req.GetPageSize())
 	if size < 0 || size > maxVersions {

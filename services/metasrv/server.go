@@ -201,6 +201,19 @@ func caller(ctx context.Context) (access.Principal, error) {
 	return p, nil
 }
 
+// granted returns the table that a caller names, if it may know of it.
+func granted(ctx context.Context, named *lakepb.TableName) (lake.TableName, error) {
+	p, err := caller(ctx)
+	if err != nil {
+		return lake.TableName{}, err
+	}
+	name, err := tableName(named)
+	if err == nil && !p.May(name.Namespace) {
+		err = noTable(name)
+	}
+	return name, err
+}
+
 // noTable is the answer for a table that does not exist, and for one that the
 // caller may not know of.
 func noTable(name lake.TableName) error { return lake.Errorf(lake.NotFound, "no table %s", name) }
