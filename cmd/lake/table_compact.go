@@ -25,6 +25,7 @@ func (a *app) tableCompactCommand() *cobra.Command {
 	return c
 }
 
+// compact asks for the maintenance of a table, and tells what of it is known.
 func (a *app) compact(cmd *cobra.Command, arg string, opts sdk.CompactOptions) error {
 	name, err := tableName(arg)
 	if err != nil {
@@ -39,16 +40,23 @@ func (a *app) compact(cmd *cobra.Command, arg string, opts sdk.CompactOptions) e
 	if err != nil {
 		return err
 	}
-	out := a.rows([]heading{
+	head := []heading{
 		{name: "table"}, {name: "version"}, {name: "procedure"}, {name: "parts_before"}, {name: "parts_after"}, {name: "dry_run"}, {name: "ui"},
-	})
-	err = out.Row([]cell{
+	}
+	cells := []cell{
 		textCell(name.String()), numberCell(uint64(c.Table.Snapshot.Version)), textCell(c.Procedure.String()),
 		numberCell(c.PartsBefore), numberCell(c.PartsAfter),
 		{text: fmt.Sprint(c.DryRun), value: c.DryRun},
 		linkCell(c.UIURL),
-	})
-	if err != nil {
+	}
+	if r := c.Reclaim; r != nil {
+		head = append(head, heading{name: "versions_kept"}, heading{name: "versions_tagged"}, heading{name: "versions_deleted"},
+			heading{name: "objects_deleted"}, heading{name: "bytes_deleted"})
+		cells = append(cells, numberCell(r.VersionsKept), numberCell(r.VersionsTagged), numberCell(r.VersionsReclaimed),
+			numberCell(r.Objects), numberCell(r.Bytes))
+	}
+	out := a.rows(head)
+	if err := out.Row(cells); err != nil {
 		return outputError(err)
 	}
 	return out.Close()

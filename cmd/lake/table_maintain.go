@@ -3,8 +3,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/lakeplane/lake/sdk"
@@ -23,45 +21,11 @@ func (a *app) tableMaintainCommand() *cobra.Command {
 			"themselves where it is worth it.",
 		Example: "  lake table maintain robots.episodes --dry-run\n  lake procedure watch $(lake table maintain robots.episodes -o json | jq -r .procedure)",
 		Args:    arguments(cobra.ExactArgs(1)),
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.maintain(cmd, args[0], opts) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.Reclaim = opts.DryRun
+			return a.compact(cmd, args[0], opts)
+		},
 	}
 	c.Flags().BoolVar(&opts.DryRun, "dry-run", false, "say what would be joined and deleted, and change nothing")
 	return c
-}
-
-func (a *app) maintain(cmd *cobra.Command, arg string, opts sdk.CompactOptions) error {
-	name, err := tableName(arg)
-	if err != nil {
-		return err
-	}
-	client, err := a.client(cmd.Context())
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	opts.Reclaim = opts.DryRun
-	c, err := client.CompactTable(cmd.Context(), name, opts)
-	if err != nil {
-		return err
-	}
-	head := []heading{
-		{name: "table"}, {name: "version"}, {name: "procedure"}, {name: "parts_before"}, {name: "parts_after"}, {name: "dry_run"}, {name: "ui"},
-	}
-	cells := []cell{
-		textCell(name.String()), numberCell(uint64(c.Table.Snapshot.Version)), textCell(c.Procedure.String()),
-		numberCell(c.PartsBefore), numberCell(c.PartsAfter),
-		{text: fmt.Sprint(c.DryRun), value: c.DryRun},
-		linkCell(c.UIURL),
-	}
-	if r := c.Reclaim; r != nil {
-		head = append(head, heading{name: "versions_kept"}, heading{name: "versions_tagged"}, heading{name: "versions_deleted"},
-			heading{name: "objects_deleted"}, heading{name: "bytes_deleted"})
-		cells = append(cells, numberCell(r.VersionsKept), numberCell(r.VersionsTagged), numberCell(r.VersionsReclaimed),
-			numberCell(r.Objects), numberCell(r.Bytes))
-	}
-	out := a.rows(head)
-	if err := out.Row(cells); err != nil {
-		return outputError(err)
-	}
-	return out.Close()
 }
