@@ -84,12 +84,7 @@ func (o Options) withDefaults() Options {
 	if o.Settle == 0 {
 		o.Settle = DefaultSettle
 	}
-	if o.Budget.Time == 0 {
-		o.Budget.Time = DefaultBudget.Time
-	}
-	if o.Budget.Items == 0 {
-		o.Budget.Items = DefaultBudget.Items
-	}
+	o.Budget = o.Budget.Or(DefaultBudget)
 	if o.ListPage == 0 {
 		o.ListPage = MaxListPage
 	}

@@ -3,6 +3,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,6 +68,11 @@ type Budget struct {
 	Time time.Duration
 	// Items is how many items it handles at most, give or take one page.
 	Items int
+}
+
+// Or returns the budget with its zero fields taken from another.
+func (b Budget) Or(other Budget) Budget {
+	return Budget{Time: cmp.Or(b.Time, other.Time), Items: cmp.Or(b.Items, other.Items)}
 }
 
 // Meter measures one activity against a budget.

@@ -90,12 +90,7 @@ func New(records lease.Records, steps Steps, opts Options) (*Activities, error) 
 	if opts.Budget.Time < 0 || opts.Budget.Items < 0 {
 		return nil, lake.Errorf(lake.Invalid, "migration: budgets must not be negative")
 	}
-	if opts.Budget.Time == 0 {
-		opts.Budget.Time = DefaultBudget.Time
-	}
-	if opts.Budget.Items == 0 {
-		opts.Budget.Items = DefaultBudget.Items
-	}
+	opts.Budget = opts.Budget.Or(DefaultBudget)
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}

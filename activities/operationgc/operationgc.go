@@ -74,12 +74,7 @@ func New(c Catalog, s Starter, opts Options) (*Activities, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	if opts.Budget.Time == 0 {
-		opts.Budget.Time = DefaultBudget.Time
-	}
-	if opts.Budget.Items == 0 {
-		opts.Budget.Items = DefaultBudget.Items
-	}
+	opts.Budget = opts.Budget.Or(DefaultBudget)
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}

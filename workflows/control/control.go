@@ -43,6 +43,20 @@ const (
 // it. Before, such a wake was lost, and the wait lasted as long as it could.
 const heardVersion = "wake-during-a-step"
 
+// PageOptions bounds one activity that works for about twenty seconds, its
+// budget, and reports every page. The summary is shown in Temporal's pages.
+func PageOptions(summary string) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		StartToCloseTimeout: 2 * time.Minute,
+		HeartbeatTimeout:    15 * time.Second,
+		WaitForCancellation: true, // no page is under way any more when the workflow ends
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: 500 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 20 * time.Second, MaximumAttempts: 8,
+		},
+		Summary: summary,
+	}
+}
+
 // ErrHistoryFull ends a run that must continue in a fresh history: the workflow
 // returns a continue-as-new error with [Panel.Carry] in its input.
 var ErrHistoryFull = errors.New("history is full: continue as new")

@@ -23,24 +23,13 @@ import (
 	"errors"
 	"time"
 
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/lakeplane/lake/workflows"
 	"github.com/lakeplane/lake/workflows/control"
 )
 
-// options bounds one activity, which works for about twenty seconds (its budget)
-// and reports every page.
-var options = workflow.ActivityOptions{
-	StartToCloseTimeout: 2 * time.Minute,
-	HeartbeatTimeout:    15 * time.Second,
-	WaitForCancellation: true, // no page is under way any more when the workflow ends
-	RetryPolicy: &temporal.RetryPolicy{
-		InitialInterval: 500 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 20 * time.Second, MaximumAttempts: 8,
-	},
-	Summary: "go on with the migration",
-}
+var options = control.PageOptions("go on with the migration")
 
 // look is how often the record is looked at while an approval is awaited. An
 // approval also wakes the workflow, but Temporal may be away at that moment.

@@ -14,26 +14,14 @@ package operationgc
 
 import (
 	"errors"
-	"time"
 
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/lakeplane/lake/workflows"
 	"github.com/lakeplane/lake/workflows/control"
 )
 
-// options bounds one activity, which works for about twenty seconds (its
-// budget) and reports every page.
-var options = workflow.ActivityOptions{
-	StartToCloseTimeout: 2 * time.Minute,
-	HeartbeatTimeout:    15 * time.Second,
-	WaitForCancellation: true, // no page is under way any more when the workflow ends
-	RetryPolicy: &temporal.RetryPolicy{
-		InitialInterval: 500 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 20 * time.Second, MaximumAttempts: 8,
-	},
-	Summary: "forget operations that cannot be repeated any more",
-}
+var options = control.PageOptions("forget operations that cannot be repeated any more")
 
 // OperationGC is the workflow.
 func OperationGC(ctx workflow.Context, in workflows.OperationGCInput) (workflows.OperationGCResult, error) {
