@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,51 +16,16 @@ import (
 	"github.com/lakeplane/lake/engine"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/lance"
-	"github.com/lakeplane/lake/objstore"
 	"github.com/lakeplane/lake/retention"
 	"github.com/lakeplane/lake/workflows"
 )
-
-// folder is a table's folder as another writer of the format has it.
-type folder struct {
-	objstore.Store
-	prefix string
-}
-
-func (f folder) Open(ctx context.Context, name string) (lance.Object, error) {
-	return f.Store.Open(ctx, f.prefix+name)
-}
-
-func (f folder) Create(ctx context.Context, name string) (lance.ObjectWriter, error) {
-	return f.Store.Create(ctx, f.prefix+name)
-}
-
-func (f folder) Put(ctx context.Context, name string, data []byte) error {
-	return f.Store.Put(ctx, f.prefix+name, data)
-}
-
-func (f folder) Delete(ctx context.Context, name string) error {
-	return f.Store.Delete(ctx, f.prefix+name)
-}
-
-func (f folder) List(ctx context.Context, prefix, after string, limit int) ([]lance.Info, bool, error) {
-	if after != "" {
-		after = f.prefix + after
-	}
-	infos, more, err := f.Store.List(ctx, f.prefix+prefix, after, limit)
-	var out []lance.Info
-	for _, i := range infos {
-		out = append(out, lance.Info{Name: strings.TrimPrefix(i.Key, f.prefix), Size: i.Size, Modified: i.Modified})
-	}
-	return out, more, err
-}
 
 // deleteRows makes a version without some rows, as another client does that
 // proposes it to the authority.
 func (r *reclaimer) deleteRows(t testing.TB, table catalog.Table, rows []uint64) catalog.Table {
 	t.Helper()
 	ctx := context.Background()
-	st := folder{r.objects, table.Snapshot.Location.Prefix()}
+	st := r.engine.Folder(table.Snapshot.Location)
 	m, err := lance.ReadManifest(ctx, st, uint64(table.Snapshot.Version))
 	require.NoError(t, err)
 	d, err := lance.Open(ctx, st, m, lance.Options{})
@@ -71,7 +35,7 @@ func (r *reclaimer) deleteRows(t testing.TB, table catalog.Table, rows []uint64)
 	require.NoError(t, err)
 	raw, err := next.Encode()
 	require.NoError(t, err)
-	key := st.prefix + lance.ManifestName(next.Version()) + "-" + lake.NewID().String()
+	key := table.Snapshot.Location.Prefix() + lance.ManifestName(next.Version()) + "-" + lake.NewID().String()
 	require.NoError(t, r.objects.Put(ctx, key, raw))
 	staged, err := r.engine.Adopt(ctx, table.Snapshot, engine.Proposal{Version: lake.Version(next.Version()), Key: key, Since: time.Now().Add(-time.Hour)})
 	require.NoError(t, err)

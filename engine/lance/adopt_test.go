@@ -33,40 +33,6 @@ type stranger struct {
 	base  lake.Snapshot
 }
 
-// under is the folder of the table as another writer has it.
-type under struct {
-	objstore.Store
-	prefix string
-}
-
-func (u under) Open(ctx context.Context, name string) (format.Object, error) {
-	return u.Store.Open(ctx, u.prefix+name)
-}
-
-func (u under) Create(ctx context.Context, name string) (format.ObjectWriter, error) {
-	return u.Store.Create(ctx, u.prefix+name)
-}
-
-func (u under) Put(ctx context.Context, name string, data []byte) error {
-	return u.Store.Put(ctx, u.prefix+name, data)
-}
-
-func (u under) Delete(ctx context.Context, name string) error {
-	return u.Store.Delete(ctx, u.prefix+name)
-}
-
-func (u under) List(ctx context.Context, prefix, after string, limit int) ([]format.Info, bool, error) {
-	if after != "" {
-		after = u.prefix + after
-	}
-	infos, more, err := u.Store.List(ctx, u.prefix+prefix, after, limit)
-	var out []format.Info
-	for _, i := range infos {
-		out = append(out, format.Info{Name: strings.TrimPrefix(i.Key, u.prefix), Size: i.Size, Modified: i.Modified})
-	}
-	return out, more, err
-}
-
 var numberSchema = arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64}}, nil)
 
 func numberRows(t *testing.T, n int64) array.RecordReader {
@@ -99,7 +65,8 @@ func newStranger(t *testing.T) *stranger {
 	return s
 }
 
-func (s *stranger) folder() under { return under{s.store, s.base.Location.Prefix()} }
+// folder is that of the table, as another writer has it.
+func (s *stranger) folder() format.Storage { return s.e.Folder(s.base.Location) }
 
 func (s *stranger) manifest() *format.Manifest {
 	m, err := format.ReadManifest(s.t.Context(), s.folder(), uint64(s.base.Version))

@@ -116,7 +116,7 @@ func (tb *table) staged() (names []string) {
 	return names
 }
 
-func folderOf(tb *table) format.Storage { return lance.Folder(tb.e, tb.snap.Location) }
+func folderOf(tb *table) format.Storage { return tb.e.Folder(tb.snap.Location) }
 
 func keysOf(tb *table) iter.Seq[string] { return maps.Keys(tb.store.objects) }
 
@@ -231,7 +231,7 @@ func TestEveryVersionOpensByNumber(t *testing.T) {
 		tb.append(tb.data(i*100, i+1), tb.data(i*100+50, 2))
 		want = append(want, want[i]+uint64(i)+3)
 	}
-	storage := lance.Folder(tb.e, tb.snap.Location)
+	storage := tb.e.Folder(tb.snap.Location)
 	versions, err := format.Versions(t.Context(), storage)
 	require.NoError(t, err)
 	require.Equal(t, []uint64{1, 2, 3, 4, 5}, versions)
@@ -255,7 +255,7 @@ func TestTransactionTellsTheOperations(t *testing.T) {
 			want[i] = adds[i].Operation
 		}
 		tb.append(adds...)
-		m, err := format.ReadManifest(t.Context(), lance.Folder(tb.e, tb.snap.Location), uint64(tb.snap.Version))
+		m, err := format.ReadManifest(t.Context(), tb.e.Folder(tb.snap.Location), uint64(tb.snap.Version))
 		require.NoError(t, err)
 		properties := m.Transaction().GetTransactionProperties()
 		got, err := lance.DecodeOperations(properties)

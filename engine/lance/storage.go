@@ -19,6 +19,10 @@ type folder struct {
 
 var _ format.Storage = folder{}
 
+// Folder is the part of the engine's object store below one location, as
+// package lance knows a dataset.
+func (e *Engine) Folder(loc lake.Location) format.Storage { return e.folder(loc) }
+
 func (e *Engine) folder(loc lake.Location) folder { return folder{e.store, loc.Prefix()} }
 
 func (f folder) Open(ctx context.Context, name string) (format.Object, error) {
