@@ -11,8 +11,8 @@ import (
 	"github.com/lakeplane/lake/lance/lancepb"
 )
 
-// Selection is the part of a version that may hold the rows of a predicate. It
-// is immutable and safe for concurrent use, as long as its dataset is open.
+// Selection is a part of a version: the fragments that may hold the rows of a
+// predicate, or a run of neighbours. It is immutable and safe for concurrent use, as long as its dataset is open.
 type Selection struct {
 	d         *Dataset
 	fragments []*fragment
@@ -29,23 +29,23 @@ const sidecarsAtOnce = 32
 // Columns are indexes of top-level fields. A dataset that was opened without
 // [Options.Stats] selects everything.
 func (d *Dataset) Prune(ctx context.Context, where predicate.Predicate) (*Selection, error) {
-	columns := predicate.Columns(where)
-	for _, c := range columns {
-		if c < 0 || c >= len(d.rootIDs) {
-			return nil, invalid("the predicate's column %d is not in 0..%d", c, len(d.rootIDs)-1)
-		}
-	}
-	sel := &Selection{d: d, fragments: d.fragments, rows: d.rows}
-	if len(columns) == 0 || d.stats == nil {
-		return sel, nil
-	}
-	known, err := d.loadStats(ctx, columns)
+	return d.all().Prune(ctx, where)
+}
+
+// all selects every fragment.
+func (d *Dataset) all() *Selection {
+	return &Selection{d: d, fragments: d.fragments, rows: d.rows}
+}
+
+// Prune is [Dataset.Prune] among the selected fragments.
+func (s *Selection) Prune(ctx context.Context, where predicate.Predicate) (*Selection, error) {
+	possible, err := s.possible(ctx, where)
 	if err != nil {
 		return nil, err
 	}
-	sel.fragments, sel.rows = nil, 0
-	for i, f := range d.fragments {
-		if predicate.Possible(where, func(c int) (predicate.Stats, bool) { return d.about(f, known[i], c) }) {
+	sel := &Selection{d: s.d, skipped: s.skipped}
+	for i, f := range s.fragments {
+		if possible[i] {
 			sel.fragments, sel.rows = append(sel.fragments, f), sel.rows+f.live
 		} else {
 			sel.skipped++
@@ -54,17 +54,43 @@ func (d *Dataset) Prune(ctx context.Context, where predicate.Predicate) (*Select
 	return sel, nil
 }
 
+// possible reports for each selected fragment whether it may hold a row for
+// which the predicate is true.
+func (s *Selection) possible(ctx context.Context, where predicate.Predicate) ([]bool, error) {
+	d, out := s.d, make([]bool, len(s.fragments))
+	columns := predicate.Columns(where)
+	for _, c := range columns {
+		if c < 0 || c >= len(d.rootIDs) {
+			return nil, invalid("the predicate's column %d is not in 0..%d", c, len(d.rootIDs)-1)
+		}
+	}
+	if len(columns) == 0 || d.stats == nil {
+		for i := range out {
+			out[i] = true
+		}
+		return out, nil
+	}
+	known, err := d.loadStats(ctx, s.fragments, columns)
+	if err != nil {
+		return nil, err
+	}
+	for i, f := range s.fragments {
+		out[i] = predicate.Possible(where, func(c int) (predicate.Stats, bool) { return d.about(f, known[i], c) })
+	}
+	return out, nil
+}
+
 // loadStats returns the statistics of each fragment's files that hold one of
 // the columns, by the place of the file.
-func (d *Dataset) loadStats(ctx context.Context, columns []int) ([]map[int]fileStats, error) {
+func (d *Dataset) loadStats(ctx context.Context, fragments []*fragment, columns []int) ([]map[int]fileStats, error) {
 	wanted := make(map[int32]int, len(columns))
 	for _, c := range columns {
 		wanted[d.rootIDs[c]] = c
 	}
-	known := make([]map[int]fileStats, len(d.fragments))
+	known := make([]map[int]fileStats, len(fragments))
 	group, gctx := errgroup.WithContext(ctx)
 	group.SetLimit(sidecarsAtOnce)
-	for i, f := range d.fragments {
+	for i, f := range fragments {
 		if f.live == 0 {
 			continue
 		}

@@ -11,6 +11,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/lakeplane/lake/engine"
+	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/lake/predicate"
 )
 
 // deepCopy returns a copy of the batch, under the given schema, that shares no
@@ -26,6 +28,30 @@ func deepCopy(schema *arrow.Schema, batch arrow.RecordBatch) (arrow.RecordBatch,
 }
 
 type memoryDataset struct{ v *memoryVersion }
+
+var _ engine.Divider = (*memoryDataset)(nil)
+
+// PieceRows implements [engine.Divider]: what one append added is a piece.
+func (d *memoryDataset) PieceRows(context.Context, predicate.Predicate) ([]uint64, error) {
+	rows := make([]uint64, len(d.v.chunks))
+	for i, c := range d.v.chunks {
+		rows[i] = c.rows
+	}
+	return rows, nil
+}
+
+// Slice implements [engine.Divider].
+func (d *memoryDataset) Slice(from, to int) (engine.Dataset, error) {
+	if from < 0 || from > to || to > len(d.v.chunks) {
+		return nil, lake.Errorf(lake.Invalid, "pieces %d to %d: want a range in 0..%d", from, to, len(d.v.chunks))
+	}
+	v := *d.v
+	v.chunks, v.rows = v.chunks[from:to], 0
+	for _, c := range v.chunks {
+		v.rows += c.rows
+	}
+	return &memoryDataset{&v}, nil
+}
 
 func (d *memoryDataset) Schema() *arrow.Schema { return d.v.schema }
 func (d *memoryDataset) Rows() uint64          { return d.v.rows }

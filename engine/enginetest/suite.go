@@ -61,6 +61,7 @@ func Run(t *testing.T, open func(t *testing.T) Fixture) {
 		{"eight scans of one dataset at once", testConcurrentScans},
 		{"batches outlive their scan and dataset", testBatchesOutlive},
 		{"a pruned part keeps what is wanted", testPrune},
+		{"slices hold each row once", testSlices},
 		{"a closed scan delivers nothing", testClosedScan},
 		{"a cancelled scan stops", testCancelledScan},
 		{"nothing leaks from the rows handed in", testNoLeak},

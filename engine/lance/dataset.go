@@ -47,7 +47,11 @@ func unavailable(err error) error {
 	return err
 }
 
-var _ engine.Pruner = dataset{}
+var (
+	_ engine.Pruner  = dataset{}
+	_ engine.Divider = dataset{}
+	_ engine.Pruner  = slice{}
+)
 
 // dataset adapts a dataset of the format to the port.
 type dataset struct{ d *format.Dataset }
@@ -76,6 +80,34 @@ func (d dataset) Prune(ctx context.Context, where predicate.Predicate) (engine.P
 		return nil, err
 	}
 	return part{d, sel}, nil
+}
+
+// PieceRows implements [engine.Divider]. Its pieces are fragments.
+func (d dataset) PieceRows(ctx context.Context, where predicate.Predicate) ([]uint64, error) {
+	return d.d.FragmentRows(ctx, where)
+}
+
+// Slice implements [engine.Divider].
+func (d dataset) Slice(from, to int) (engine.Dataset, error) {
+	sel, err := d.d.Slice(from, to)
+	if err != nil {
+		return nil, err
+	}
+	return slice{part{d, sel}}, nil
+}
+
+// slice is a part that is a dataset of its own.
+type slice struct{ part }
+
+func (slice) Close() error { return nil }
+
+// Prune implements [engine.Pruner].
+func (s slice) Prune(ctx context.Context, where predicate.Predicate) (engine.Part, error) {
+	sel, err := s.sel.Prune(ctx, where)
+	if err != nil {
+		return nil, err
+	}
+	return part{s.dataset, sel}, nil
 }
 
 // part adapts a selection of the format to the port.
