@@ -15,6 +15,8 @@ import (
 const (
 	// MaxSnapshots bounds the tables one ticket pins.
 	MaxSnapshots = 64
+	// MaxPieces bounds the pieces of a table whose scans are divided.
+	MaxPieces = 1 << 30
 	// MaxParameterBytes bounds the bound parameters of one ticket.
 	MaxParameterBytes = 1 << 20
 )
@@ -44,9 +46,17 @@ type Claims struct {
 	// replica that runs the statement promises exactly what the one that
 	// planned it did. Empty where nothing was planned yet.
 	Schema []byte
-	// Query identifies the query, for cancellation.
+	// Query identifies the query, for cancellation. All parts of a result have
+	// the same.
 	Query QueryID
+	// Part is which part of the result the ticket is good for: nil in all kinds
+	// but [Part], and never nil there.
+	Part *Pieces
 }
+
+// Pieces are those from From up to and without To of the one snapshot that a
+// statement reads.
+type Pieces struct{ From, To int }
 
 func (c *Claims) validate() error {
 	switch {
@@ -58,6 +68,8 @@ func (c *Claims) validate() error {
 		return lake.Errorf(lake.Invalid, "the parameters have %d bytes: at most %d are allowed", len(c.Parameters), MaxParameterBytes)
 	case len(c.Schema) > lake.MaxSchemaBytes:
 		return lake.Errorf(lake.Invalid, "the result's schema has %d bytes: at most %d are allowed", len(c.Schema), lake.MaxSchemaBytes)
+	case c.Part != nil && (len(c.Snapshots) != 1 || c.Part.From < 0 || c.Part.From >= c.Part.To || c.Part.To > MaxPieces):
+		return lake.Errorf(lake.Invalid, "pieces %d to %d of %d tables: want a range in 0..%d, of one table", c.Part.From, c.Part.To, len(c.Snapshots), MaxPieces)
 	}
 	return nil
 }
@@ -67,6 +79,9 @@ func (c *Claims) marshal() ([]byte, error) {
 		IssuedAt: c.IssuedAt.UnixMilli(), ExpiresAt: c.ExpiresAt.UnixMilli(),
 		Principal: c.Principal, Tenant: c.Tenant, Sql: c.SQL,
 		Parameters: c.Parameters, Schema: c.Schema, QueryId: c.Query[:],
+	}
+	if c.Part != nil {
+		msg.Part = &ticketpb.Part{From: uint32(c.Part.From), To: uint32(c.Part.To)}
 	}
 	for _, p := range c.Snapshots {
 		msg.Snapshots = append(msg.Snapshots, &ticketpb.Snapshot{
@@ -94,6 +109,9 @@ func unmarshal(b []byte) (*Claims, error) {
 		return nil, fmt.Errorf("query id of %d bytes", len(msg.GetQueryId()))
 	}
 	c.Query = QueryID(msg.GetQueryId())
+	if part := msg.GetPart(); part != nil {
+		c.Part = &Pieces{From: int(part.GetFrom()), To: int(part.GetTo())}
+	}
 	for _, s := range msg.GetSnapshots() {
 		pin, err := unmarshalPin(s)
 		if err != nil {

@@ -32,16 +32,28 @@ const (
 type Kind struct {
 	magic    [magicBytes]byte
 	audience string
+	// part says that values of the kind are good for a part of a result.
+	part bool
 	// invalid is all a caller learns about a value that does not open.
 	invalid string
 }
 
 var (
 	// Statement is the ticket of a planned statement, redeemed by DoGet.
-	Statement = Kind{[4]byte{'L', 'Q', 'T', 'K'}, "lake.query.statement.v1", "invalid statement ticket"}
+	Statement = Kind{magic: [4]byte{'L', 'Q', 'T', 'K'}, audience: "lake.query.statement.v1", invalid: invalidTicket}
+	// Part is the ticket of a part of a statement's result, redeemed by DoGet
+	// like that of the whole.
+	Part = Kind{magic: [4]byte{'L', 'Q', 'P', 'T'}, audience: "lake.query.part.v1", part: true, invalid: invalidTicket}
 	// Prepared is the handle of a prepared statement.
-	Prepared = Kind{[4]byte{'L', 'Q', 'P', 'S'}, "lake.query.prepared.v1", "invalid prepared statement handle"}
+	Prepared = Kind{magic: [4]byte{'L', 'Q', 'P', 'S'}, audience: "lake.query.prepared.v1", invalid: "invalid prepared statement handle"}
 )
+
+// invalidTicket is the same for whole results and parts.
+const invalidTicket = "invalid statement ticket"
+
+// Is reports whether a value says that it is of the kind. Whether that is true,
+// Open finds out.
+func (k Kind) Is(b []byte) bool { return len(b) >= magicBytes && [magicBytes]byte(b) == k.magic }
 
 // Sealer makes and opens the values of one kind. It is safe for concurrent
 // use.
@@ -66,6 +78,9 @@ func NewSealer(kind Kind, keys Keys, ttl time.Duration, now func() time.Time) *S
 func (s *Sealer) Seal(c Claims) ([]byte, time.Time, error) {
 	if err := c.validate(); err != nil {
 		return nil, time.Time{}, err
+	}
+	if s.kind.part != (c.Part != nil) {
+		return nil, time.Time{}, lake.Errorf(lake.Unknown, "ticket: a part of a result belongs into a ticket of its own kind")
 	}
 	c.IssuedAt = s.now().Truncate(time.Millisecond)
 	c.ExpiresAt = c.IssuedAt.Add(s.ttl)
@@ -102,7 +117,7 @@ func (s *Sealer) Open(b []byte) (*Claims, error) {
 		return nil, refused
 	}
 	c, err := unmarshal(plain)
-	if err != nil || !s.live(c) {
+	if err != nil || s.kind.part != (c.Part != nil) || !s.live(c) {
 		return nil, refused
 	}
 	return c, nil

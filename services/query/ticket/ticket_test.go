@@ -98,7 +98,7 @@ func TestAnotherAudienceOrKeyIsRefused(t *testing.T) {
 	relabelled := bytes.Clone(b)
 	copy(relabelled, "LQPS")
 	requireRefused(t, prepared, relabelled, "a relabelled ticket is not a handle")
-	otherAudience := NewSealer(Kind{Statement.magic, "lake.query.part.v1", "no"}, keys, DefaultTTL, nil)
+	otherAudience := NewSealer(Kind{magic: Statement.magic, audience: "lake.query.other.v1", invalid: "no"}, keys, DefaultTTL, nil)
 	requireRefused(t, otherAudience, b, "the audience is authenticated, not only the magic")
 	requireRefused(t, NewSealer(Statement, Ephemeral(), DefaultTTL, nil), b, "another replica's ephemeral key")
 }
@@ -252,4 +252,41 @@ func FuzzKeyRing(f *testing.F) {
 			t.Fatal("a ring without a key")
 		}
 	})
+}
+
+// TestAPartIsNoWhole: neither opens as the other, whatever it calls itself.
+func TestAPartIsNoWhole(t *testing.T) {
+	keys := Ephemeral()
+	whole, part := NewSealer(Statement, keys, DefaultTTL, nil), NewSealer(Part, keys, DefaultTTL, nil)
+	c := sample()
+	_, _, err := part.Seal(c)
+	require.Error(t, err, "a part without pieces")
+	c.Part = &Pieces{From: 3, To: 9}
+	_, _, err = whole.Seal(c)
+	require.Error(t, err, "a whole with pieces")
+	b, _, err := part.Seal(c)
+	require.NoError(t, err)
+	require.Equal(t, "LQPT\x01", string(b[:5]))
+	require.True(t, Part.Is(b))
+	require.False(t, Statement.Is(b))
+	got, err := part.Open(b)
+	require.NoError(t, err)
+	require.Equal(t, c.Part, got.Part)
+	requireRefused(t, whole, b, "a part as the whole")
+	copy(b, "LQTK")
+	requireRefused(t, whole, b, "a part that says it is the whole")
+	c.Part = nil
+	b, _, err = whole.Seal(c)
+	require.NoError(t, err)
+	copy(b, "LQPT")
+	requireRefused(t, part, b, "a whole that says it is a part")
+
+	for _, p := range []Pieces{{3, 3}, {4, 3}, {-1, 3}, {0, MaxPieces + 1}} {
+		c.Part = &p
+		_, _, err = part.Seal(c)
+		require.True(t, lake.Is(err, lake.Invalid), "%v: %v", p, err)
+	}
+	c.Part, c.Snapshots = &Pieces{0, 1}, append(c.Snapshots, c.Snapshots[0])
+	_, _, err = part.Seal(c)
+	require.ErrorContains(t, err, "of one table")
 }

@@ -41,7 +41,9 @@ type Claims struct {
 	// planned.
 	Schema []byte `protobuf:"bytes,9,opt,name=schema,proto3" json:"schema,omitempty"`
 	// 16 random bytes, the same in every renewal of one ticket.
-	QueryId       []byte `protobuf:"bytes,10,opt,name=query_id,json=queryId,proto3" json:"query_id,omitempty"`
+	QueryId []byte `protobuf:"bytes,10,opt,name=query_id,json=queryId,proto3" json:"query_id,omitempty"`
+	// Set in the ticket of a part of a result, and in no other.
+	Part          *Part `protobuf:"bytes,11,opt,name=part,proto3" json:"part,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -139,6 +141,67 @@ func (x *Claims) GetQueryId() []byte {
 	return nil
 }
 
+func (x *Claims) GetPart() *Part {
+	if x != nil {
+		return x.Part
+	}
+	return nil
+}
+
+// Part is the result of a statement over some pieces of its one table.
+type Part struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The pieces from up to and without to.
+	From          uint32 `protobuf:"varint,1,opt,name=from,proto3" json:"from,omitempty"`
+	To            uint32 `protobuf:"varint,2,opt,name=to,proto3" json:"to,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Part) Reset() {
+	*x = Part{}
+	mi := &file_ticket_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Part) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Part) ProtoMessage() {}
+
+func (x *Part) ProtoReflect() protoreflect.Message {
+	mi := &file_ticket_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Part.ProtoReflect.Descriptor instead.
+func (*Part) Descriptor() ([]byte, []int) {
+	return file_ticket_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Part) GetFrom() uint32 {
+	if x != nil {
+		return x.From
+	}
+	return 0
+}
+
+func (x *Part) GetTo() uint32 {
+	if x != nil {
+		return x.To
+	}
+	return 0
+}
+
 // Snapshot pins one version of one table reference.
 type Snapshot struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
@@ -159,7 +222,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_ticket_proto_msgTypes[1]
+	mi := &file_ticket_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -171,7 +234,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_ticket_proto_msgTypes[1]
+	mi := &file_ticket_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -184,7 +247,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_ticket_proto_rawDescGZIP(), []int{1}
+	return file_ticket_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Snapshot) GetNamespace() string {
@@ -254,7 +317,7 @@ var File_ticket_proto protoreflect.FileDescriptor
 
 const file_ticket_proto_rawDesc = "" +
 	"\n" +
-	"\fticket.proto\x12\x14lake.query.ticket.v1\"\xa3\x02\n" +
+	"\fticket.proto\x12\x14lake.query.ticket.v1\"\xd3\x02\n" +
 	"\x06Claims\x12\x1b\n" +
 	"\tissued_at\x18\x01 \x01(\x03R\bissuedAt\x12\x1d\n" +
 	"\n" +
@@ -268,7 +331,11 @@ const file_ticket_proto_rawDesc = "" +
 	"parameters\x12\x16\n" +
 	"\x06schema\x18\t \x01(\fR\x06schema\x12\x19\n" +
 	"\bquery_id\x18\n" +
-	" \x01(\fR\aqueryIdJ\x04\b\a\x10\b\"\xa1\x02\n" +
+	" \x01(\fR\aqueryId\x12.\n" +
+	"\x04part\x18\v \x01(\v2\x1a.lake.query.ticket.v1.PartR\x04partJ\x04\b\a\x10\b\"*\n" +
+	"\x04Part\x12\x12\n" +
+	"\x04from\x18\x01 \x01(\rR\x04from\x12\x0e\n" +
+	"\x02to\x18\x02 \x01(\rR\x02to\"\xa1\x02\n" +
 	"\bSnapshot\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x14\n" +
 	"\x05table\x18\x02 \x01(\tR\x05table\x12\x16\n" +
@@ -292,18 +359,20 @@ func file_ticket_proto_rawDescGZIP() []byte {
 	return file_ticket_proto_rawDescData
 }
 
-var file_ticket_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_ticket_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
 var file_ticket_proto_goTypes = []any{
 	(*Claims)(nil),   // 0: lake.query.ticket.v1.Claims
-	(*Snapshot)(nil), // 1: lake.query.ticket.v1.Snapshot
+	(*Part)(nil),     // 1: lake.query.ticket.v1.Part
+	(*Snapshot)(nil), // 2: lake.query.ticket.v1.Snapshot
 }
 var file_ticket_proto_depIdxs = []int32{
-	1, // 0: lake.query.ticket.v1.Claims.snapshots:type_name -> lake.query.ticket.v1.Snapshot
-	1, // [1:1] is the sub-list for method output_type
-	1, // [1:1] is the sub-list for method input_type
-	1, // [1:1] is the sub-list for extension type_name
-	1, // [1:1] is the sub-list for extension extendee
-	0, // [0:1] is the sub-list for field type_name
+	2, // 0: lake.query.ticket.v1.Claims.snapshots:type_name -> lake.query.ticket.v1.Snapshot
+	1, // 1: lake.query.ticket.v1.Claims.part:type_name -> lake.query.ticket.v1.Part
+	2, // [2:2] is the sub-list for method output_type
+	2, // [2:2] is the sub-list for method input_type
+	2, // [2:2] is the sub-list for extension type_name
+	2, // [2:2] is the sub-list for extension extendee
+	0, // [0:2] is the sub-list for field type_name
 }
 
 func init() { file_ticket_proto_init() }
@@ -317,7 +386,7 @@ func file_ticket_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ticket_proto_rawDesc), len(file_ticket_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   2,
+			NumMessages:   3,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
