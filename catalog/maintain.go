@@ -84,7 +84,7 @@ func (c *Catalog) openOp(ctx context.Context, p Procedure) (Procedure, metastore
 	now := c.now()
 	fresh := Procedure{
 		Kind: p.Kind, ID: p.ID, Namespace: p.Namespace, Table: p.Table,
-		State: ProcedurePending, CreatedAt: now, UpdatedAt: now,
+		State: ProcedurePending, CreatedAt: now, UpdatedAt: now, Progress: p.Progress,
 	}
 	old, err := c.Procedure(ctx, p.Kind, p.ID)
 	switch {

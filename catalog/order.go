@@ -160,6 +160,7 @@ func (o Order) applied(p Procedure, now time.Time) (Procedure, error) {
 		p.Paused = true
 	case ActionResume:
 		p.Paused = false
+		p.Progress = p.Progress.anew(now)
 	case ActionCancel:
 		p.Paused, p.Cancelling = false, o.Rollback
 		if !o.Rollback {
@@ -167,6 +168,7 @@ func (o Order) applied(p Procedure, now time.Time) (Procedure, error) {
 		}
 	case ActionRetry:
 		p.Paused = false
+		p.Progress = p.Progress.anew(now)
 		if p.State.Terminal() {
 			p.State, p.Stopped, p.Cancelling, p.LastError, p.Deadline = ProcedurePending, false, false, "", time.Time{}
 		}
@@ -175,6 +177,7 @@ func (o Order) applied(p Procedure, now time.Time) (Procedure, error) {
 		p.Approval = &Approval{By: o.By, At: stamp(now), Acknowledgements: acks}
 	case ActionRate:
 		p.Rate = o.Rate
+		p.Progress = p.Progress.anew(now)
 	}
 	return p, nil
 }
@@ -195,6 +198,22 @@ func (o Order) allowed(p Procedure) error {
 		return o.Check(p)
 	}
 	return nil
+}
+
+// Note writes a line into the audit of a procedure for what was not an order, such
+// as a signal that holds one workflow. It changes nothing else.
+func (c *Catalog) Note(ctx context.Context, kind, id string, e Entry) error {
+	verb := "note " + string(e.Action) + " of procedure " + kind + "/" + id
+	if err := checkWho(e.By, e.Via, e.Reason); err != nil {
+		return lake.Wrap(verb, err)
+	}
+	p, err := c.Procedure(ctx, kind, id)
+	if err != nil && !lake.Is(err, lake.NotFound) { // it may have been forgotten; the audit outlives it
+		return lake.Wrap(verb, err)
+	}
+	e.State, e.Phase = p.Shown(), p.Phase
+	op := c.noteOp(kind, id, e)
+	return lake.Wrap(verb, c.commit(ctx, op, []metastore.Op{op}))
 }
 
 func (o Order) entry(p Procedure) Entry {

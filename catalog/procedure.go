@@ -74,6 +74,8 @@ type Procedure struct {
 	// Namespace and Table say what the procedure works on; empty if nothing.
 	Namespace string
 	Table     string
+	// Progress is how far the phase is.
+	Progress Progress
 	// Orders are what operators asked for; see [Catalog.Order].
 	Orders
 
@@ -105,18 +107,19 @@ type procedureRecord struct {
 	UpdatedAt time.Time        `json:"updated_at"`
 	Namespace string           `json:"namespace,omitempty"`
 	Table     string           `json:"table,omitempty"`
+	Progress  Progress         `json:"progress,omitzero"`
 	Orders
 }
 
 // stored returns p as a new write of it leaves it, with its bytes.
 func (p Procedure) stored() Procedure {
 	p.Deadline, p.CreatedAt, p.UpdatedAt = stamp(p.Deadline), stamp(p.CreatedAt), stamp(p.UpdatedAt)
-	p.Counters = maps.Clone(p.Counters)
+	p.Counters, p.Progress.At = maps.Clone(p.Counters), stamp(p.Progress.At)
 	p.raw = encode(procedureRecord{
 		header: newHeader(), Kind: p.Kind, ID: p.ID, State: p.State, Phase: p.Phase,
 		Epoch: p.Epoch, Holder: p.Holder, Deadline: p.Deadline, Cursor: p.Cursor,
 		Counters: p.Counters, LastError: p.LastError,
-		CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, Namespace: p.Namespace, Table: p.Table, Orders: p.Orders,
+		CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, Namespace: p.Namespace, Table: p.Table, Progress: p.Progress, Orders: p.Orders,
 	})
 	return p
 }
@@ -132,7 +135,7 @@ func decodeProcedure(found metastore.Record) (Procedure, error) {
 	return Procedure{
 		Kind: r.Kind, ID: r.ID, State: r.State, Phase: r.Phase, Epoch: r.Epoch, Holder: r.Holder,
 		Deadline: r.Deadline, Cursor: r.Cursor, Counters: r.Counters, LastError: r.LastError,
-		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Namespace: r.Namespace, Table: r.Table, Orders: r.Orders,
+		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Namespace: r.Namespace, Table: r.Table, Progress: r.Progress, Orders: r.Orders,
 		raw: found.Value,
 	}, nil
 }

@@ -100,6 +100,22 @@ type Procedure struct {
 	// waits for one. Approval is the one that was given, nil before.
 	Awaited  []string
 	Approval *Approval
+	// Progress is how far its phase is, nil where nothing tells.
+	Progress *Progress
+}
+
+// Progress is how far the phase of a procedure is.
+type Progress struct {
+	// Of names the counter that tells, such as objects_deleted.
+	Of string
+	// Total is what the counter will be at the end of the phase, 0 while nobody
+	// knows; About says that it is a guess by what was there before.
+	Total int64
+	About bool
+	// PerSecond is the counter's rate of the last half minute or so.
+	PerSecond float64
+	// ETA is when the phase ends at this rate, zero when that cannot be told.
+	ETA time.Time
 }
 
 // Approval is somebody's decision to pass a point of no return.
@@ -199,12 +215,24 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+func progressFromProto(p *lakepb.ProcedureProgress) *Progress {
+	if p == nil {
+		return nil
+	}
+	out := &Progress{Of: p.GetOf(), Total: p.GetTotal(), About: p.GetAbout(), PerSecond: p.GetPerSecond()}
+	if p.GetEta() != nil {
+		out.ETA = p.GetEta().AsTime()
+	}
+	return out
+}
+
 func procedureFromProto(p *lakepb.Procedure) Procedure {
 	state, ok := procedureStates[p.GetState()]
 	if !ok {
 		state = ProcedureState(strings.ToLower(strings.TrimPrefix(p.GetState().String(), "PROCEDURE_STATE_")))
 	}
 	return Procedure{
+		Progress:    progressFromProto(p.GetProgress()),
 		ProcedureID: ProcedureID{p.GetKind(), p.GetId()}, State: state, Phase: p.GetPhase(),
 		Counters: p.GetCounters(), LastError: p.GetLastError(), Epoch: p.GetEpoch(),
 		CreatedAt: p.GetCreatedAt().AsTime(), UpdatedAt: p.GetUpdatedAt().AsTime(),

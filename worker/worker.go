@@ -8,9 +8,12 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -75,6 +78,11 @@ type Options struct {
 	// StopGrace is how long Run waits for activities when it is told to stop.
 	// They return at their next page. 0 means 30 s.
 	StopGrace time.Duration
+	// Classes are the classes of activities it takes; empty means all.
+	Classes []workflows.Class
+	// ShortSlots and BulkSlots are how many activities of each class it runs at
+	// once. 0 means 32 and 8.
+	ShortSlots, BulkSlots int
 	// Metrics gets the worker's metrics; nil means none.
 	Metrics prometheus.Registerer
 	// Log hears of failures; nil means none.
@@ -89,6 +97,11 @@ func (o Options) withDefaults() Options {
 			*value = standard
 		}
 	}
+	if len(o.Classes) == 0 {
+		o.Classes = workflows.Classes
+	}
+	// A page is bound by a store, not by this process's cores.
+	o.ShortSlots, o.BulkSlots = cmp.Or(o.ShortSlots, 32), cmp.Or(o.BulkSlots, 8)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -116,13 +129,22 @@ func (o Options) Validate() error {
 	if min(o.SweepEvery, o.OperationGCEvery, o.MaintainEvery, o.StopGrace) < 0 {
 		errs = append(errs, lake.Errorf(lake.Invalid, "worker: periods must not be negative"))
 	}
+	if min(o.ShortSlots, o.BulkSlots) < 0 {
+		errs = append(errs, lake.Errorf(lake.Invalid, "worker: %d places for short and %d for bulk activities: want 1 or more, 0 for the default", o.ShortSlots, o.BulkSlots))
+	}
+	for _, c := range o.Classes {
+		if !slices.Contains(workflows.Classes, c) {
+			errs = append(errs, lake.Errorf(lake.Invalid, "worker: class %q: want one of %v", c, workflows.Classes))
+		}
+	}
 	return errors.Join(append(errs, o.Drop.Validate(), o.OperationGC.Validate(), o.Maintain.Validate())...)
 }
 
 // Worker polls for work between Start and Stop.
 type Worker struct {
 	opts    Options
-	sdk     sdk.Worker
+	queues  []sdk.Worker // one for each class
+	started int          // how many of them poll
 	polling atomic.Bool
 }
 
@@ -140,10 +162,28 @@ func New(opts Options) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Worker{opts: opts, sdk: sdk.New(opts.Temporal, workflows.TaskQueue, sdkOpts)}
-	steps.register(w.sdk)
-	RegisterWorkflows(w.sdk)
+	w := &Worker{opts: opts}
+	for _, class := range opts.Classes {
+		w.queues = append(w.queues, queue(opts, class, sdkOpts, steps))
+	}
 	return w, nil
+}
+
+// queue is the part of a worker that takes the activities of one class. It knows
+// all of them: histories of older releases have every activity in one queue.
+func queue(o Options, class workflows.Class, opts sdk.Options, steps activities) sdk.Worker {
+	opts.MaxConcurrentActivityExecutionSize = o.ShortSlots
+	if class == workflows.BulkClass {
+		opts.MaxConcurrentActivityExecutionSize = o.BulkSlots
+		opts.DisableWorkflowWorker = true
+		opts.MaxConcurrentActivityTaskPollers = min(2, o.BulkSlots)
+	}
+	w := sdk.New(o.Temporal, class.Queue(), opts)
+	steps.register(w)
+	if class != workflows.BulkClass {
+		RegisterWorkflows(w)
+	}
+	return w
 }
 
 func sdkOptions(o Options) (sdk.Options, error) {
@@ -154,8 +194,6 @@ func sdkOptions(o Options) (sdk.Options, error) {
 		MaxHeartbeatThrottleInterval: 500 * time.Millisecond,
 		// The default is none: activities would be cut off half-way.
 		WorkerStopTimeout: o.StopGrace,
-		// A page is bound by a store, not by this process's cores.
-		MaxConcurrentActivityExecutionSize: 32,
 		OnFatalError: func(err error) {
 			o.Log.Error("worker stopped by a fatal error", "error", err)
 		},
@@ -199,8 +237,11 @@ func (w *Worker) Start(ctx context.Context) error {
 	if err := w.ensure(ctx); err != nil {
 		return err
 	}
-	if err := w.sdk.Start(); err != nil {
-		return &lake.Error{Kind: lake.Unavailable, Op: "start worker", Err: err}
+	for _, q := range w.queues[w.started:] {
+		if err := q.Start(); err != nil {
+			return &lake.Error{Kind: lake.Unavailable, Op: "start worker", Err: err}
+		}
+		w.started++
 	}
 	w.polling.Store(true)
 	return nil
@@ -238,7 +279,11 @@ func (w *Worker) Ready() bool { return w.polling.Load() }
 // when they have, or after the grace.
 func (w *Worker) Stop() {
 	w.polling.Store(false)
-	w.sdk.Stop()
+	var stopping sync.WaitGroup
+	for _, q := range w.queues[:w.started] {
+		stopping.Go(q.Stop)
+	}
+	stopping.Wait()
 }
 
 // Pauses between two tries to reach Temporal.
@@ -251,9 +296,10 @@ const (
 // ctx ends and stops.
 func (w *Worker) Run(ctx context.Context) error {
 	if !w.startPatiently(ctx) {
+		w.Stop() // one of the classes may have begun
 		return nil
 	}
-	w.opts.Log.Info("worker is polling", "queue", workflows.TaskQueue, "namespace", w.opts.Namespace)
+	w.opts.Log.Info("worker is polling", "classes", w.opts.Classes, "namespace", w.opts.Namespace)
 	<-ctx.Done()
 	w.Stop()
 	return nil

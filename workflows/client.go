@@ -99,18 +99,24 @@ func (c *Client) Status(ctx context.Context, ref Ref) (Status, error) {
 	return s, nil
 }
 
-// Pause holds the workflow before its next step. Only the workflow knows: an
-// operator's pause is an order in the procedure's record.
-func (c *Client) Pause(ctx context.Context, ref Ref) error { return c.signal(ctx, ref, PauseSignal) }
+// Pause holds the workflow before its next step, as the signal does from
+// Temporal's UI. Only the workflow knows, and notes it in the audit: an operator's
+// pause is an order in the procedure's record.
+func (c *Client) Pause(ctx context.Context, ref Ref) error {
+	return c.signal(ctx, ref, PauseSignal, SignalInput{})
+}
 
-// Resume ends a pause, or the wait after a failure.
-func (c *Client) Resume(ctx context.Context, ref Ref) error { return c.signal(ctx, ref, ResumeSignal) }
+// Resume ends a pause, or the wait after a failure. It is for who has recorded
+// the order.
+func (c *Client) Resume(ctx context.Context, ref Ref) error {
+	return c.signal(ctx, ref, ResumeSignal, SignalInput{Recorded: true})
+}
 
 // Recheck implements [Starter].
 func (c *Client) Recheck(ctx context.Context, ref Ref) error {
 	ctx, cancel := context.WithTimeout(ctx, StartTimeout)
 	defer cancel()
-	return c.signal(ctx, ref, RecheckSignal)
+	return c.signal(ctx, ref, RecheckSignal, nil)
 }
 
 // Cancel ends the workflow after its current page. It does not end the intent:
@@ -150,8 +156,8 @@ func (c *Client) Wait(ctx context.Context, ref Ref) error {
 	return unavailable("wait for "+ref.String(), c.temporal.GetWorkflow(ctx, ref.String(), "").Get(ctx, nil))
 }
 
-func (c *Client) signal(ctx context.Context, ref Ref, name string) error {
-	return unavailable(name+" "+ref.String(), c.temporal.SignalWorkflow(ctx, ref.String(), "", name, nil))
+func (c *Client) signal(ctx context.Context, ref Ref, name string, input any) error {
+	return unavailable(name+" "+ref.String(), c.temporal.SignalWorkflow(ctx, ref.String(), "", name, input))
 }
 
 // unavailable classifies an error of the Temporal client.

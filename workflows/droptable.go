@@ -85,6 +85,9 @@ type DropStep struct {
 	Namespace   string           `json:"namespace"`
 	Name        string           `json:"name"`
 	Incarnation lake.Incarnation `json:"incarnation"`
+	// Quick bounds the activity to a second or two: enough for a small table, and
+	// short enough for the class of short activities.
+	Quick bool `json:"quick,omitempty"`
 }
 
 // Step is the argument for the input's table.
@@ -114,6 +117,7 @@ type DropProgress struct {
 	Done bool `json:"done,omitempty"`
 	// Again: something was found that an earlier step should have removed; go
 	// back to deleting objects.
-	Again    bool     `json:"again,omitempty"`
-	Counters Counters `json:"counters,omitempty"`
+	Again    bool      `json:"again,omitempty"`
+	Counters Counters  `json:"counters,omitempty"`
+	Estimate *Estimate `json:"estimate,omitempty"`
 }

@@ -74,8 +74,9 @@ func (in OrderInput) Check() error {
 
 // OrderStep is the argument of [OrderActivity].
 type OrderStep struct {
-	Kind   Kind       `json:"kind"`
-	ID     string     `json:"id"`
+	Kind Kind   `json:"kind"`
+	ID   string `json:"id"`
+	// Update is the update's name, or that of a signal, which is only noted.
 	Update string     `json:"update"`
 	Order  OrderInput `json:"order"`
 }

@@ -76,6 +76,7 @@ type MigrationProgress struct {
 	Approve  bool       `json:"approve,omitempty"`
 	Wait     *time.Time `json:"wait,omitempty"`
 	Counters Counters   `json:"counters,omitempty"`
+	Estimate *Estimate  `json:"estimate,omitempty"`
 }
 
 // MigrationResult is how a migration ended.

@@ -10,8 +10,37 @@ import (
 	"github.com/lakeplane/lake/lake"
 )
 
-// TaskQueue is the one queue all procedures and their activities use.
-const TaskQueue = "lake"
+// Class says how long an activity keeps its worker's place. Each class has a queue
+// and places of its own, so that short ones never wait behind long ones.
+type Class string
+
+// The classes.
+const (
+	// ShortClass are all workflows, and the activities that take a few commits or
+	// seconds: first pages, verifications, plans, sweeps, orders.
+	ShortClass Class = "short"
+	// BulkClass are the activities that copy or delete for as long as their budget
+	// lets them, such as the later pages of a large drop, and compactions.
+	BulkClass Class = "bulk"
+)
+
+// Classes are all classes.
+var Classes = []Class{ShortClass, BulkClass}
+
+// Queues of the classes. Workers take every activity from both, since workflows of
+// releases before there were classes have all of theirs in [TaskQueue].
+const (
+	TaskQueue     = "lake"
+	BulkTaskQueue = "lake-bulk"
+)
+
+// Queue is the queue of the class.
+func (c Class) Queue() string {
+	if c == BulkClass {
+		return BulkTaskQueue
+	}
+	return TaskQueue
+}
 
 // Workflow types. They are registered under these names and no others, and
 // never change: a running history refers to them.
@@ -42,6 +71,17 @@ const (
 	// because it changed.
 	RecheckSignal = "recheck"
 )
+
+// SignalInput goes with [PauseSignal] and [ResumeSignal]. Who sends one from
+// Temporal's own UI may leave it out, or name themselves.
+type SignalInput struct {
+	// Recorded: the order is in the procedure's record and in its audit already.
+	// Without, the workflow writes the signal into the audit.
+	Recorded bool `json:"recorded,omitempty"`
+	// By and Reason are for the audit.
+	By     string `json:"by,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
 
 // HeldFailure is the type of the failure of an activity that found its procedure
 // held by an operator's order in the record.

@@ -72,6 +72,8 @@ type OperationGCProgress struct {
 	// Cursor is where a dry run goes on.
 	Cursor   string   `json:"cursor,omitempty"`
 	Counters Counters `json:"counters,omitempty"`
+	// Estimate is of the record; a dry run without one has none.
+	Estimate *Estimate `json:"estimate,omitempty"`
 	// Removed is how many records this activity removed.
 	Removed int64 `json:"removed,omitempty"`
 }

@@ -25,6 +25,21 @@ const (
 // "objects_deleted". They never go down within one intent.
 type Counters map[string]int64
 
+// Estimate is how far a phase is and when it may end, as the procedure's record
+// has it.
+type Estimate struct {
+	// Of names the counter that the phase moves.
+	Of string `json:"of"`
+	// Total is what the counter will be at the end of the phase, 0 while that is
+	// unknown; About says that it was guessed from what was there before.
+	Total int64 `json:"total,omitempty"`
+	About bool  `json:"about,omitempty"`
+	// PerSecond is the counter's rate of the last half minute or so.
+	PerSecond float64 `json:"per_second,omitempty"`
+	// End is when the phase ends at this rate, nil when nobody can tell.
+	End *time.Time `json:"end,omitempty"`
+}
+
 // Status answers [StatusQuery]. It stays under 4 KiB.
 type Status struct {
 	Procedure Kind   `json:"procedure"`
@@ -37,6 +52,8 @@ type Status struct {
 	Counters Counters  `json:"counters,omitempty"`
 	// PerSecond is the rate of each counter over the last step that moved it.
 	PerSecond map[string]float64 `json:"per_second,omitempty"`
+	// Estimate is how far the phase is, nil where that cannot be told.
+	Estimate *Estimate `json:"estimate,omitempty"`
 	// WaitingUntil is set while the procedure waits for a moment.
 	WaitingUntil *time.Time `json:"waiting_until,omitempty"`
 	Paused       bool       `json:"paused"`

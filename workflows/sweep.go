@@ -34,6 +34,12 @@ type SweepResult struct {
 	// OldestSeconds is the age of the oldest intent that may already be carried
 	// out, 0 when there is none. It grows when procedures are stuck.
 	OldestSeconds int64 `json:"oldest_seconds"`
+	// Declared is the number of tables that are being made, Abandoned of those
+	// that were not in time and are given up, and Deleted of the objects that such
+	// ones left.
+	Declared  int64 `json:"declared,omitempty"`
+	Abandoned int64 `json:"abandoned,omitempty"`
+	Deleted   int64 `json:"deleted,omitempty"`
 	// LastError is the last failure to start, if any.
 	LastError string `json:"last_error,omitempty"`
 	// Backlog counts the intents of one page set by their kinds.
@@ -64,6 +70,9 @@ func (r *SweepResult) Add(page SweepResult) {
 	r.Stopped += page.Stopped
 	r.Failed += page.Failed
 	r.Orphans += page.Orphans
+	r.Declared += page.Declared
+	r.Abandoned += page.Abandoned
+	r.Deleted += page.Deleted
 	r.OldestSeconds = max(r.OldestSeconds, page.OldestSeconds)
 	if page.LastError != "" {
 		r.LastError = page.LastError

@@ -107,9 +107,12 @@ type MaintenanceProgress struct {
 	Over bool `json:"over,omitempty"`
 	// Gone: the table was dropped.
 	Gone bool `json:"gone,omitempty"`
+	// Stopped: an operator cancelled the maintenance.
+	Stopped bool `json:"stopped,omitempty"`
 	// Wait: every place for a compaction is taken; ask again then.
 	Wait     *time.Time `json:"wait,omitempty"`
 	Counters Counters   `json:"counters,omitempty"`
+	Estimate *Estimate  `json:"estimate,omitempty"`
 	// Joined is how many pieces of data this activity joined.
 	Joined int64 `json:"joined,omitempty"`
 }
@@ -117,6 +120,9 @@ type MaintenanceProgress struct {
 // TableMaintenanceResult is how a maintenance ended.
 type TableMaintenanceResult struct {
 	// Gone: the table was dropped meanwhile.
-	Gone     bool     `json:"gone,omitempty"`
+	Gone bool `json:"gone,omitempty"`
+	// Stopped: an operator cancelled the maintenance. The versions that were
+	// committed are whole.
+	Stopped  bool     `json:"stopped,omitempty"`
 	Counters Counters `json:"counters,omitempty"`
 }

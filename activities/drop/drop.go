@@ -77,6 +77,22 @@ const MaxListPage = 4 * objstore.MaxPage
 // million objects inside a few hundred events.
 var DefaultBudget = lease.Budget{Time: 20 * time.Second, Items: 20_000}
 
+// quickBudget bounds an activity that was asked to be quick, and quickPage what one
+// commit of it covers: a table of a few hundred objects is gone within it.
+var quickBudget = lease.Budget{Time: 2 * time.Second, Items: 2000}
+
+const quickPage = objstore.MaxPage
+
+// budget bounds one activity, and page says what a commit of its cursor covers.
+func (a *Activities) budget(in workflows.DropStep) (b lease.Budget, page int) {
+	b, page = a.opts.Budget, a.opts.ListPage
+	if in.Quick {
+		b = lease.Budget{Time: min(b.Time, quickBudget.Time), Items: min(b.Items, quickBudget.Items)}
+		page = min(page, quickPage)
+	}
+	return b, page
+}
+
 // DefaultSettle is twice as long as a client pursues an append.
 const DefaultSettle = time.Minute
 
@@ -183,7 +199,7 @@ func (a *Activities) run(ctx context.Context, in workflows.DropStep, body func(c
 		if err := a.check(h); err != nil {
 			return err
 		}
-		defer func() { out.Counters = l.Record().Counters }()
+		defer func() { out.Counters, out.Estimate = l.Record().Counters, lease.Estimate(l.Record()) }()
 		return body(ctx, h, &out)
 	})
 	var ended *lease.EndedError

@@ -41,7 +41,7 @@ func (a *Activities) Finish(ctx context.Context, in workflows.DropStep) (workflo
 		if !empty {
 			out.Again = true
 			return h.Release(ctx, func(p *catalog.Procedure) {
-				p.Phase, p.Cursor = string(workflows.PhaseObjects), ""
+				p.Phase, p.Cursor, p.Progress = string(workflows.PhaseObjects), "", catalog.Progress{}
 			}, h.guard())
 		}
 		ops := append(h.engine.Forget(h.snapshot()), h.tombstone.RemoveOp())

@@ -31,7 +31,8 @@ func (a *Activities) ClearHistory(ctx context.Context, in workflows.DropStep) (w
 		if err := h.begun(); err != nil {
 			return err
 		}
-		for meter := a.opts.Budget.Start(ctx); ; {
+		budget, _ := a.budget(in)
+		for meter := budget.Start(ctx); ; {
 			n, err := a.clearPage(ctx, h)
 			if err != nil {
 				return err

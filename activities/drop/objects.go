@@ -21,7 +21,8 @@ import (
 // Running it twice is safe: it starts at the record's cursor, and deleting what
 // is gone already succeeds. The cursor and the counts move in one fenced commit
 // after each page, so a crash repeats at most one page; what it had deleted of
-// that page is not counted.
+// that page is not counted. What a first quick activity does not finish is counted
+// by the next ones, so that people see how far it is.
 func (a *Activities) DeleteObjects(ctx context.Context, in workflows.DropStep) (workflows.DropProgress, error) {
 	return a.run(ctx, in, func(ctx context.Context, h *held, out *workflows.DropProgress) error {
 		if passed(h.Record(), workflows.PhaseObjects) {
@@ -31,8 +32,12 @@ func (a *Activities) DeleteObjects(ctx context.Context, in workflows.DropStep) (
 		if err := h.begun(); err != nil {
 			return err
 		}
-		meter, speed := a.opts.Budget.Start(ctx), pace{}
-		for infos, err := range a.pages(ctx, h) {
+		budget, page := a.budget(in)
+		meter, speed := budget.Start(ctx), pace{}
+		if err := a.measure(ctx, h, in.Quick); err != nil {
+			return err
+		}
+		for infos, err := range a.pages(ctx, h, page) {
 			if err != nil {
 				return lake.Wrap("list objects", err)
 			}
@@ -47,6 +52,7 @@ func (a *Activities) DeleteObjects(ctx context.Context, in workflows.DropStep) (
 		out.Done = true
 		return h.Release(ctx, func(p *catalog.Procedure) {
 			p.Phase, p.Cursor = string(workflows.PhaseHistory), ""
+			p.Progress = a.historyProgress(h)
 		}, h.guard())
 	})
 }
@@ -62,15 +68,15 @@ func (h *held) begun() error {
 
 // pages yields what is left under the location, as much at a time as one commit
 // of the cursor covers: several pages of a listing.
-func (a *Activities) pages(ctx context.Context, h *held) iter.Seq2[[]objstore.Info, error] {
+func (a *Activities) pages(ctx context.Context, h *held, size int) iter.Seq2[[]objstore.Info, error] {
 	return func(yield func([]objstore.Info, error) bool) {
 		var page []objstore.Info
-		for infos, err := range objstore.Pages(ctx, a.objects, h.prefix(), h.Record().Cursor, min(a.opts.ListPage, objstore.MaxPage)) {
+		for infos, err := range objstore.Pages(ctx, a.objects, h.prefix(), h.Record().Cursor, min(size, objstore.MaxPage)) {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			if page = append(page, infos...); len(page) >= a.opts.ListPage {
+			if page = append(page, infos...); len(page) >= size {
 				if !yield(page, nil) {
 					return
 				}
@@ -134,6 +140,9 @@ func (a *Activities) deletePage(ctx context.Context, h *held, speed *pace, infos
 	}
 	return h.Commit(ctx, func(p *catalog.Procedure) {
 		p.Cursor = keys[len(keys)-1]
+		if p.Progress.Of != workflows.CountObjects {
+			p.Progress = catalog.Progress{Of: workflows.CountObjects}
+		}
 		count(p, workflows.CountObjects, int64(len(keys)))
 		count(p, workflows.CountBytes, bytes)
 	}, h.guard())

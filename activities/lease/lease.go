@@ -270,6 +270,7 @@ func (l *Lease) commit(ctx context.Context, now time.Time, change func(*catalog.
 	if change != nil {
 		change(&next)
 	}
+	next.Progress = catalog.Measured(l.record, next, now)
 	return l.records.CommitProcedure(ctx, l.record, next, ops...)
 }
 

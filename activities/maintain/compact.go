@@ -92,6 +92,9 @@ func (j *job) look(ctx context.Context) error {
 
 // compact copies the data. It takes long.
 func (j *job) compact(ctx context.Context) (made engine.Compaction, err error) {
+	if err := j.expect(ctx); err != nil {
+		return nil, err
+	}
 	err = j.whileBeating(ctx, func(ctx context.Context) (err error) {
 		made, err = j.engine.CompactSome(ctx, j.table.Snapshot, j.opts.Pieces)
 		return err
@@ -100,6 +103,20 @@ func (j *job) compact(ctx context.Context) (made engine.Compaction, err error) {
 		return nil, err
 	}
 	return made, nil
+}
+
+// expect guesses how many pieces will be joined, at the beginning.
+func (j *job) expect(ctx context.Context) error {
+	if j.Record().Progress.Of == workflows.CountPartsBefore {
+		return nil
+	}
+	before, after, err := j.engine.Fragmentation(ctx, j.table.Snapshot)
+	if err != nil || before <= after {
+		return err // there is nothing to join
+	}
+	return j.Commit(ctx, func(p *catalog.Procedure) {
+		p.Progress = catalog.Progress{Of: workflows.CountPartsBefore, Total: p.Counters[workflows.CountPartsBefore] + int64(before), About: true}
+	})
 }
 
 // beat reports, renews the lease and looks whether the table is still there.
@@ -192,7 +209,10 @@ func (j *job) publish(ctx context.Context) error {
 	if before-after < j.opts.Saved {
 		return j.joined(ctx)
 	}
-	return j.Release(ctx, func(p *catalog.Procedure) { p.Phase, p.Cursor = string(workflows.PhaseCompacting), "" })
+	return j.Release(ctx, func(p *catalog.Procedure) {
+		p.Phase, p.Cursor = string(workflows.PhaseCompacting), ""
+		p.Progress.Total = p.Counters[workflows.CountPartsBefore] + int64(before)
+	})
 }
 
 // end closes the record.

@@ -345,3 +345,18 @@ func TestWhatIsNotSupportedEndsAsFailed(t *testing.T) {
 	require.Equal(t, catalog.ProcedureFailed, record.State)
 	require.Contains(t, record.LastError, "secondary indexes")
 }
+
+// TestAnOperatorsCancellationIsNotAGoneTable: the activity after a cancellation
+// says that it was stopped.
+func TestAnOperatorsCancellationIsNotAGoneTable(t *testing.T) {
+	f := setup(t, maintain.Options{})
+	step := f.Intend(t, f.Appended(t, name, 2))
+	ref := step.Ref()
+	_, err := f.Catalog.Order(t.Context(), string(ref.Kind), ref.ID, catalog.Order{Action: catalog.ActionCancel, By: "ann", Reason: "test"})
+	require.NoError(t, err)
+	out, err := f.compact(step)
+	require.NoError(t, err)
+	require.True(t, out.Over)
+	require.True(t, out.Stopped)
+	require.False(t, out.Gone)
+}

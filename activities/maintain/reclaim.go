@@ -139,6 +139,10 @@ func (j *job) giveUp(ctx context.Context) (engine.Cleaning, error) {
 			if p.Phase != string(workflows.PhaseReclaiming) {
 				p.Phase, p.Cursor = string(workflows.PhaseReclaiming), ""
 			}
+			// How many there are is known when the last one was found.
+			if p.Progress.Of != workflows.CountObjects {
+				p.Progress = catalog.Progress{Of: workflows.CountObjects}
+			}
 			add(p, workflows.CountGivenUp, given)
 		}, op)
 		if err == nil {
@@ -345,13 +349,15 @@ func (a *Activities) round(ctx context.Context, in workflows.MaintenanceStep, bo
 	err := a.runner.Run(ctx, string(ref.Kind), ref.ID, func(ctx context.Context, l *lease.Lease) error {
 		j.Lease = l
 		err := j.settle(ctx, body(j, ctx))
-		j.out.Counters = l.Record().Counters
+		j.out.Counters, j.out.Estimate = l.Record().Counters, lease.Estimate(l.Record())
 		return err
 	})
 	var ended *lease.EndedError
 	if errors.As(err, &ended) {
-		gone := ended.Record.State == catalog.ProcedureCancelled
-		return workflows.MaintenanceProgress{Over: true, Gone: gone, Counters: ended.Record.Counters}, nil
+		stopped := ended.Record.Stopped
+		return workflows.MaintenanceProgress{
+			Over: true, Stopped: stopped, Gone: ended.Record.State == catalog.ProcedureCancelled && !stopped, Counters: ended.Record.Counters,
+		}, nil
 	}
 	return j.out, err
 }

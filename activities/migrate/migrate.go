@@ -107,7 +107,7 @@ func (a *Activities) Advance(ctx context.Context, step workflows.MigrationStep) 
 		p := l.Record()
 		out = workflows.MigrationProgress{
 			Phase: workflows.Phase(p.Phase), Over: p.State.Terminal(), Cancelled: p.State == catalog.ProcedureCancelled,
-			Approve: m.waits, Counters: p.Counters,
+			Approve: m.waits, Counters: p.Counters, Estimate: lease.Estimate(p),
 		}
 		return err
 	})
@@ -201,8 +201,11 @@ func (m *migration) page(ctx context.Context, step func(context.Context, string)
 		return err
 	}
 	err = m.Commit(ctx, func(p *catalog.Procedure) {
+		if p.Progress.Of != counter {
+			p.Progress = catalog.Progress{Of: counter}
+		}
 		if p.Cursor = page.Next; page.Next == "" {
-			p.Phase = string(next)
+			p.Phase, p.Progress = string(next), catalog.Progress{}
 		}
 		count(p, counter, int64(page.Items))
 	}, page.Ops...)
@@ -229,7 +232,11 @@ func (m *migration) barrier(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return m.Decide(ctx, func(p *catalog.Procedure) { p.Phase, p.Cursor = string(workflows.PhaseVerifyingAgain), "" }, ops...)
+	return m.Decide(ctx, func(p *catalog.Procedure) {
+		p.Phase, p.Cursor = string(workflows.PhaseVerifyingAgain), ""
+		// As many as the first time; the counter goes on.
+		p.Progress = catalog.Progress{Of: workflows.CountVerified, Total: 2 * p.Counters[workflows.CountVerified], About: true}
+	}, ops...)
 }
 
 // publish is the point of no return: the marker and the end of the procedure in

@@ -98,7 +98,11 @@ func (o Options) Validate() error {
 func (a *Activities) Plan(ctx context.Context, _ workflows.PlanStep) (workflows.PlanResult, error) {
 	ref := workflows.OperationGCRef()
 	out := workflows.PlanResult{Looked: 1}
-	_, opened, err := a.catalog.OpenProcedure(ctx, catalog.Procedure{Kind: catalog.OperationGCKind, ID: ref.ID})
+	expected, err := a.expected(ctx)
+	if err != nil {
+		return out, failure.Of(ctx, a.opts.Log, err)
+	}
+	_, opened, err := a.catalog.OpenProcedure(ctx, catalog.Procedure{Kind: catalog.OperationGCKind, ID: ref.ID, Progress: expected})
 	if err != nil {
 		return out, failure.Of(ctx, a.opts.Log, err)
 	}
@@ -113,6 +117,16 @@ func (a *Activities) Plan(ctx context.Context, _ workflows.PlanStep) (workflows.
 	return out, nil
 }
 
+// expected guesses by the run before how many operations there are: it saw so many,
+// and removed those that were too old, while about as many came since.
+func (a *Activities) expected(ctx context.Context) (catalog.Progress, error) {
+	old, err := a.catalog.Procedure(ctx, catalog.OperationGCKind, workflows.OperationGCID)
+	if lake.Is(err, lake.NotFound) {
+		err = nil
+	}
+	return catalog.Progress{Of: workflows.CountOperationsSeen, Total: old.Counters[workflows.CountOperationsSeen], About: true}, err
+}
+
 // Forget goes over a set of pages and removes what may go.
 //
 // Running it twice is safe: it starts at the record's cursor, and each commit
@@ -123,7 +137,7 @@ func (a *Activities) Forget(ctx context.Context, _ workflows.OperationGCStep) (w
 	err := a.runner.Run(ctx, string(ref.Kind), ref.ID, func(ctx context.Context, l *lease.Lease) error {
 		p := &pass{Activities: a, lease: l, cursor: l.Record().Cursor}
 		err := p.run(ctx)
-		out = workflows.OperationGCProgress{Over: p.over, Counters: l.Record().Counters, Removed: p.removed}
+		out = workflows.OperationGCProgress{Over: p.over, Counters: l.Record().Counters, Removed: p.removed, Estimate: lease.Estimate(l.Record())}
 		return err
 	})
 	var ended *lease.EndedError
@@ -201,6 +215,7 @@ func (p *pass) forget(ctx context.Context, page []catalog.OperationRecord) error
 // move takes the cursor and what was seen into the record.
 func (p *pass) move(r *catalog.Procedure) {
 	r.Phase, r.Cursor = string(workflows.PhaseForgetting), p.cursor
+	r.Progress.Of = workflows.CountOperationsSeen
 	add(r, workflows.CountOperationsSeen, p.seen)
 }
 

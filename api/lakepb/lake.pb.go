@@ -1461,7 +1461,9 @@ type Procedure struct {
 	AwaitedAcknowledgements []string           `protobuf:"bytes,15,rep,name=awaited_acknowledgements,json=awaitedAcknowledgements,proto3" json:"awaited_acknowledgements,omitempty"`
 	Approval                *ProcedureApproval `protobuf:"bytes,16,opt,name=approval,proto3" json:"approval,omitempty"`
 	// What it works on, if a table.
-	Table         *TableName `protobuf:"bytes,17,opt,name=table,proto3" json:"table,omitempty"`
+	Table *TableName `protobuf:"bytes,17,opt,name=table,proto3" json:"table,omitempty"`
+	// How far its phase is; absent where nothing tells.
+	Progress      *ProcedureProgress `protobuf:"bytes,18,opt,name=progress,proto3" json:"progress,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1615,6 +1617,94 @@ func (x *Procedure) GetTable() *TableName {
 	return nil
 }
 
+func (x *Procedure) GetProgress() *ProcedureProgress {
+	if x != nil {
+		return x.Progress
+	}
+	return nil
+}
+
+type ProcedureProgress struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The counter that tells, such as objects_deleted.
+	Of string `protobuf:"bytes,1,opt,name=of,proto3" json:"of,omitempty"`
+	// What the counter will be at the end of the phase; 0 while nobody knows.
+	Total int64 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
+	// The total is a guess by what was there before.
+	About bool `protobuf:"varint,3,opt,name=about,proto3" json:"about,omitempty"`
+	// The counter's rate of the last half minute or so.
+	PerSecond float64 `protobuf:"fixed64,4,opt,name=per_second,json=perSecond,proto3" json:"per_second,omitempty"`
+	// When the phase ends at this rate; absent when that cannot be told.
+	Eta           *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=eta,proto3" json:"eta,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProcedureProgress) Reset() {
+	*x = ProcedureProgress{}
+	mi := &file_lake_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProcedureProgress) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProcedureProgress) ProtoMessage() {}
+
+func (x *ProcedureProgress) ProtoReflect() protoreflect.Message {
+	mi := &file_lake_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProcedureProgress.ProtoReflect.Descriptor instead.
+func (*ProcedureProgress) Descriptor() ([]byte, []int) {
+	return file_lake_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *ProcedureProgress) GetOf() string {
+	if x != nil {
+		return x.Of
+	}
+	return ""
+}
+
+func (x *ProcedureProgress) GetTotal() int64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+func (x *ProcedureProgress) GetAbout() bool {
+	if x != nil {
+		return x.About
+	}
+	return false
+}
+
+func (x *ProcedureProgress) GetPerSecond() float64 {
+	if x != nil {
+		return x.PerSecond
+	}
+	return 0
+}
+
+func (x *ProcedureProgress) GetEta() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Eta
+	}
+	return nil
+}
+
 type ProcedureApproval struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	By               string                 `protobuf:"bytes,1,opt,name=by,proto3" json:"by,omitempty"`
@@ -1626,7 +1716,7 @@ type ProcedureApproval struct {
 
 func (x *ProcedureApproval) Reset() {
 	*x = ProcedureApproval{}
-	mi := &file_lake_proto_msgTypes[20]
+	mi := &file_lake_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1638,7 +1728,7 @@ func (x *ProcedureApproval) String() string {
 func (*ProcedureApproval) ProtoMessage() {}
 
 func (x *ProcedureApproval) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[20]
+	mi := &file_lake_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1651,7 +1741,7 @@ func (x *ProcedureApproval) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcedureApproval.ProtoReflect.Descriptor instead.
 func (*ProcedureApproval) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{20}
+	return file_lake_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ProcedureApproval) GetBy() string {
@@ -1689,7 +1779,7 @@ type StartProcedureRequest struct {
 
 func (x *StartProcedureRequest) Reset() {
 	*x = StartProcedureRequest{}
-	mi := &file_lake_proto_msgTypes[21]
+	mi := &file_lake_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1701,7 +1791,7 @@ func (x *StartProcedureRequest) String() string {
 func (*StartProcedureRequest) ProtoMessage() {}
 
 func (x *StartProcedureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[21]
+	mi := &file_lake_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1714,7 +1804,7 @@ func (x *StartProcedureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartProcedureRequest.ProtoReflect.Descriptor instead.
 func (*StartProcedureRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{21}
+	return file_lake_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *StartProcedureRequest) GetKind() string {
@@ -1749,7 +1839,7 @@ type StartProcedureResponse struct {
 
 func (x *StartProcedureResponse) Reset() {
 	*x = StartProcedureResponse{}
-	mi := &file_lake_proto_msgTypes[22]
+	mi := &file_lake_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1761,7 +1851,7 @@ func (x *StartProcedureResponse) String() string {
 func (*StartProcedureResponse) ProtoMessage() {}
 
 func (x *StartProcedureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[22]
+	mi := &file_lake_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1774,7 +1864,7 @@ func (x *StartProcedureResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartProcedureResponse.ProtoReflect.Descriptor instead.
 func (*StartProcedureResponse) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{22}
+	return file_lake_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *StartProcedureResponse) GetProcedure() *Procedure {
@@ -1808,7 +1898,7 @@ type ControlProcedureRequest struct {
 
 func (x *ControlProcedureRequest) Reset() {
 	*x = ControlProcedureRequest{}
-	mi := &file_lake_proto_msgTypes[23]
+	mi := &file_lake_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1820,7 +1910,7 @@ func (x *ControlProcedureRequest) String() string {
 func (*ControlProcedureRequest) ProtoMessage() {}
 
 func (x *ControlProcedureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[23]
+	mi := &file_lake_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1833,7 +1923,7 @@ func (x *ControlProcedureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlProcedureRequest.ProtoReflect.Descriptor instead.
 func (*ControlProcedureRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{23}
+	return file_lake_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ControlProcedureRequest) GetKind() string {
@@ -1892,7 +1982,7 @@ type ControlProcedureResponse struct {
 
 func (x *ControlProcedureResponse) Reset() {
 	*x = ControlProcedureResponse{}
-	mi := &file_lake_proto_msgTypes[24]
+	mi := &file_lake_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1904,7 +1994,7 @@ func (x *ControlProcedureResponse) String() string {
 func (*ControlProcedureResponse) ProtoMessage() {}
 
 func (x *ControlProcedureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[24]
+	mi := &file_lake_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1917,7 +2007,7 @@ func (x *ControlProcedureResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlProcedureResponse.ProtoReflect.Descriptor instead.
 func (*ControlProcedureResponse) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{24}
+	return file_lake_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ControlProcedureResponse) GetProcedure() *Procedure {
@@ -1953,7 +2043,7 @@ type ListProcedureEventsRequest struct {
 
 func (x *ListProcedureEventsRequest) Reset() {
 	*x = ListProcedureEventsRequest{}
-	mi := &file_lake_proto_msgTypes[25]
+	mi := &file_lake_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1965,7 +2055,7 @@ func (x *ListProcedureEventsRequest) String() string {
 func (*ListProcedureEventsRequest) ProtoMessage() {}
 
 func (x *ListProcedureEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[25]
+	mi := &file_lake_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1978,7 +2068,7 @@ func (x *ListProcedureEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListProcedureEventsRequest.ProtoReflect.Descriptor instead.
 func (*ListProcedureEventsRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{25}
+	return file_lake_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListProcedureEventsRequest) GetKind() string {
@@ -2019,7 +2109,7 @@ type ListProcedureEventsResponse struct {
 
 func (x *ListProcedureEventsResponse) Reset() {
 	*x = ListProcedureEventsResponse{}
-	mi := &file_lake_proto_msgTypes[26]
+	mi := &file_lake_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2031,7 +2121,7 @@ func (x *ListProcedureEventsResponse) String() string {
 func (*ListProcedureEventsResponse) ProtoMessage() {}
 
 func (x *ListProcedureEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[26]
+	mi := &file_lake_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2044,7 +2134,7 @@ func (x *ListProcedureEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListProcedureEventsResponse.ProtoReflect.Descriptor instead.
 func (*ListProcedureEventsResponse) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{26}
+	return file_lake_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ListProcedureEventsResponse) GetEvents() []*ProcedureEvent {
@@ -2081,7 +2171,7 @@ type ProcedureEvent struct {
 
 func (x *ProcedureEvent) Reset() {
 	*x = ProcedureEvent{}
-	mi := &file_lake_proto_msgTypes[27]
+	mi := &file_lake_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2093,7 +2183,7 @@ func (x *ProcedureEvent) String() string {
 func (*ProcedureEvent) ProtoMessage() {}
 
 func (x *ProcedureEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[27]
+	mi := &file_lake_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2106,7 +2196,7 @@ func (x *ProcedureEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcedureEvent.ProtoReflect.Descriptor instead.
 func (*ProcedureEvent) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{27}
+	return file_lake_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ProcedureEvent) GetAction() string {
@@ -2184,7 +2274,7 @@ type ListProceduresRequest struct {
 
 func (x *ListProceduresRequest) Reset() {
 	*x = ListProceduresRequest{}
-	mi := &file_lake_proto_msgTypes[28]
+	mi := &file_lake_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2196,7 +2286,7 @@ func (x *ListProceduresRequest) String() string {
 func (*ListProceduresRequest) ProtoMessage() {}
 
 func (x *ListProceduresRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[28]
+	mi := &file_lake_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2209,7 +2299,7 @@ func (x *ListProceduresRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListProceduresRequest.ProtoReflect.Descriptor instead.
 func (*ListProceduresRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{28}
+	return file_lake_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ListProceduresRequest) GetKind() string {
@@ -2243,7 +2333,7 @@ type ListProceduresResponse struct {
 
 func (x *ListProceduresResponse) Reset() {
 	*x = ListProceduresResponse{}
-	mi := &file_lake_proto_msgTypes[29]
+	mi := &file_lake_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2255,7 +2345,7 @@ func (x *ListProceduresResponse) String() string {
 func (*ListProceduresResponse) ProtoMessage() {}
 
 func (x *ListProceduresResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[29]
+	mi := &file_lake_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2268,7 +2358,7 @@ func (x *ListProceduresResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListProceduresResponse.ProtoReflect.Descriptor instead.
 func (*ListProceduresResponse) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{29}
+	return file_lake_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ListProceduresResponse) GetProcedures() []*Procedure {
@@ -2295,7 +2385,7 @@ type GetProcedureRequest struct {
 
 func (x *GetProcedureRequest) Reset() {
 	*x = GetProcedureRequest{}
-	mi := &file_lake_proto_msgTypes[30]
+	mi := &file_lake_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2307,7 +2397,7 @@ func (x *GetProcedureRequest) String() string {
 func (*GetProcedureRequest) ProtoMessage() {}
 
 func (x *GetProcedureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[30]
+	mi := &file_lake_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2320,7 +2410,7 @@ func (x *GetProcedureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetProcedureRequest.ProtoReflect.Descriptor instead.
 func (*GetProcedureRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{30}
+	return file_lake_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *GetProcedureRequest) GetKind() string {
@@ -2355,7 +2445,7 @@ type AppendCommand struct {
 
 func (x *AppendCommand) Reset() {
 	*x = AppendCommand{}
-	mi := &file_lake_proto_msgTypes[31]
+	mi := &file_lake_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2367,7 +2457,7 @@ func (x *AppendCommand) String() string {
 func (*AppendCommand) ProtoMessage() {}
 
 func (x *AppendCommand) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[31]
+	mi := &file_lake_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2380,7 +2470,7 @@ func (x *AppendCommand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendCommand.ProtoReflect.Descriptor instead.
 func (*AppendCommand) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{31}
+	return file_lake_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *AppendCommand) GetName() *TableName {
@@ -2425,7 +2515,7 @@ type AppendResult struct {
 
 func (x *AppendResult) Reset() {
 	*x = AppendResult{}
-	mi := &file_lake_proto_msgTypes[32]
+	mi := &file_lake_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2437,7 +2527,7 @@ func (x *AppendResult) String() string {
 func (*AppendResult) ProtoMessage() {}
 
 func (x *AppendResult) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[32]
+	mi := &file_lake_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2450,7 +2540,7 @@ func (x *AppendResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendResult.ProtoReflect.Descriptor instead.
 func (*AppendResult) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{32}
+	return file_lake_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *AppendResult) GetVersion() uint64 {
@@ -2583,7 +2673,7 @@ const file_lake_proto_rawDesc = "" +
 	"generation\x18\x01 \x01(\tR\n" +
 	"generation\x12!\n" +
 	"\fnot_modified\x18\x02 \x01(\bR\vnotModified\x12&\n" +
-	"\x06tables\x18\x03 \x03(\v2\x0e.lake.v1.TableR\x06tables\"\xbd\x05\n" +
+	"\x06tables\x18\x03 \x03(\v2\x0e.lake.v1.TableR\x06tables\"\xf5\x05\n" +
 	"\tProcedure\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12-\n" +
@@ -2608,10 +2698,18 @@ const file_lake_proto_rawDesc = "" +
 	"cancelling\x129\n" +
 	"\x18awaited_acknowledgements\x18\x0f \x03(\tR\x17awaitedAcknowledgements\x126\n" +
 	"\bapproval\x18\x10 \x01(\v2\x1a.lake.v1.ProcedureApprovalR\bapproval\x12(\n" +
-	"\x05table\x18\x11 \x01(\v2\x12.lake.v1.TableNameR\x05table\x1a;\n" +
+	"\x05table\x18\x11 \x01(\v2\x12.lake.v1.TableNameR\x05table\x126\n" +
+	"\bprogress\x18\x12 \x01(\v2\x1a.lake.v1.ProcedureProgressR\bprogress\x1a;\n" +
 	"\rCountersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"{\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\x9c\x01\n" +
+	"\x11ProcedureProgress\x12\x0e\n" +
+	"\x02of\x18\x01 \x01(\tR\x02of\x12\x14\n" +
+	"\x05total\x18\x02 \x01(\x03R\x05total\x12\x14\n" +
+	"\x05about\x18\x03 \x01(\bR\x05about\x12\x1d\n" +
+	"\n" +
+	"per_second\x18\x04 \x01(\x01R\tperSecond\x12,\n" +
+	"\x03eta\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x03eta\"{\n" +
 	"\x11ProcedureApproval\x12\x0e\n" +
 	"\x02by\x18\x01 \x01(\tR\x02by\x12*\n" +
 	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12*\n" +
@@ -2723,7 +2821,7 @@ func file_lake_proto_rawDescGZIP() []byte {
 }
 
 var file_lake_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_lake_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
+var file_lake_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_lake_proto_goTypes = []any{
 	(ProcedureState)(0),                 // 0: lake.v1.ProcedureState
 	(ProcedureOrder)(0),                 // 1: lake.v1.ProcedureOrder
@@ -2747,90 +2845,93 @@ var file_lake_proto_goTypes = []any{
 	(*CatalogSnapshotRequest)(nil),      // 19: lake.v1.CatalogSnapshotRequest
 	(*CatalogSnapshotResponse)(nil),     // 20: lake.v1.CatalogSnapshotResponse
 	(*Procedure)(nil),                   // 21: lake.v1.Procedure
-	(*ProcedureApproval)(nil),           // 22: lake.v1.ProcedureApproval
-	(*StartProcedureRequest)(nil),       // 23: lake.v1.StartProcedureRequest
-	(*StartProcedureResponse)(nil),      // 24: lake.v1.StartProcedureResponse
-	(*ControlProcedureRequest)(nil),     // 25: lake.v1.ControlProcedureRequest
-	(*ControlProcedureResponse)(nil),    // 26: lake.v1.ControlProcedureResponse
-	(*ListProcedureEventsRequest)(nil),  // 27: lake.v1.ListProcedureEventsRequest
-	(*ListProcedureEventsResponse)(nil), // 28: lake.v1.ListProcedureEventsResponse
-	(*ProcedureEvent)(nil),              // 29: lake.v1.ProcedureEvent
-	(*ListProceduresRequest)(nil),       // 30: lake.v1.ListProceduresRequest
-	(*ListProceduresResponse)(nil),      // 31: lake.v1.ListProceduresResponse
-	(*GetProcedureRequest)(nil),         // 32: lake.v1.GetProcedureRequest
-	(*AppendCommand)(nil),               // 33: lake.v1.AppendCommand
-	(*AppendResult)(nil),                // 34: lake.v1.AppendResult
-	nil,                                 // 35: lake.v1.Procedure.CountersEntry
-	(*timestamppb.Timestamp)(nil),       // 36: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),         // 37: google.protobuf.Duration
+	(*ProcedureProgress)(nil),           // 22: lake.v1.ProcedureProgress
+	(*ProcedureApproval)(nil),           // 23: lake.v1.ProcedureApproval
+	(*StartProcedureRequest)(nil),       // 24: lake.v1.StartProcedureRequest
+	(*StartProcedureResponse)(nil),      // 25: lake.v1.StartProcedureResponse
+	(*ControlProcedureRequest)(nil),     // 26: lake.v1.ControlProcedureRequest
+	(*ControlProcedureResponse)(nil),    // 27: lake.v1.ControlProcedureResponse
+	(*ListProcedureEventsRequest)(nil),  // 28: lake.v1.ListProcedureEventsRequest
+	(*ListProcedureEventsResponse)(nil), // 29: lake.v1.ListProcedureEventsResponse
+	(*ProcedureEvent)(nil),              // 30: lake.v1.ProcedureEvent
+	(*ListProceduresRequest)(nil),       // 31: lake.v1.ListProceduresRequest
+	(*ListProceduresResponse)(nil),      // 32: lake.v1.ListProceduresResponse
+	(*GetProcedureRequest)(nil),         // 33: lake.v1.GetProcedureRequest
+	(*AppendCommand)(nil),               // 34: lake.v1.AppendCommand
+	(*AppendResult)(nil),                // 35: lake.v1.AppendResult
+	nil,                                 // 36: lake.v1.Procedure.CountersEntry
+	(*timestamppb.Timestamp)(nil),       // 37: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),         // 38: google.protobuf.Duration
 }
 var file_lake_proto_depIdxs = []int32{
 	3,  // 0: lake.v1.Snapshot.manifest:type_name -> lake.v1.Manifest
 	2,  // 1: lake.v1.Table.name:type_name -> lake.v1.TableName
 	4,  // 2: lake.v1.Table.snapshot:type_name -> lake.v1.Snapshot
-	36, // 3: lake.v1.Table.created_at:type_name -> google.protobuf.Timestamp
-	36, // 4: lake.v1.Table.updated_at:type_name -> google.protobuf.Timestamp
+	37, // 3: lake.v1.Table.created_at:type_name -> google.protobuf.Timestamp
+	37, // 4: lake.v1.Table.updated_at:type_name -> google.protobuf.Timestamp
 	2,  // 5: lake.v1.CreateTableRequest.name:type_name -> lake.v1.TableName
 	2,  // 6: lake.v1.GetTableRequest.name:type_name -> lake.v1.TableName
 	5,  // 7: lake.v1.ListTablesResponse.tables:type_name -> lake.v1.Table
 	2,  // 8: lake.v1.DropTableRequest.name:type_name -> lake.v1.TableName
-	37, // 9: lake.v1.DropTableRequest.undrop_window:type_name -> google.protobuf.Duration
+	38, // 9: lake.v1.DropTableRequest.undrop_window:type_name -> google.protobuf.Duration
 	5,  // 10: lake.v1.DropTableResponse.dropped:type_name -> lake.v1.Table
-	36, // 11: lake.v1.DropTableResponse.purge_after:type_name -> google.protobuf.Timestamp
+	37, // 11: lake.v1.DropTableResponse.purge_after:type_name -> google.protobuf.Timestamp
 	2,  // 12: lake.v1.UndropTableRequest.name:type_name -> lake.v1.TableName
 	2,  // 13: lake.v1.ListTableVersionsRequest.name:type_name -> lake.v1.TableName
 	15, // 14: lake.v1.ListTableVersionsResponse.versions:type_name -> lake.v1.TableVersion
-	36, // 15: lake.v1.TableVersion.made_at:type_name -> google.protobuf.Timestamp
+	37, // 15: lake.v1.TableVersion.made_at:type_name -> google.protobuf.Timestamp
 	2,  // 16: lake.v1.CompactTableRequest.name:type_name -> lake.v1.TableName
 	5,  // 17: lake.v1.CompactTableResponse.table:type_name -> lake.v1.Table
 	18, // 18: lake.v1.CompactTableResponse.reclaim:type_name -> lake.v1.Reclaim
 	5,  // 19: lake.v1.CatalogSnapshotResponse.tables:type_name -> lake.v1.Table
 	0,  // 20: lake.v1.Procedure.state:type_name -> lake.v1.ProcedureState
-	35, // 21: lake.v1.Procedure.counters:type_name -> lake.v1.Procedure.CountersEntry
-	36, // 22: lake.v1.Procedure.created_at:type_name -> google.protobuf.Timestamp
-	36, // 23: lake.v1.Procedure.updated_at:type_name -> google.protobuf.Timestamp
-	22, // 24: lake.v1.Procedure.approval:type_name -> lake.v1.ProcedureApproval
+	36, // 21: lake.v1.Procedure.counters:type_name -> lake.v1.Procedure.CountersEntry
+	37, // 22: lake.v1.Procedure.created_at:type_name -> google.protobuf.Timestamp
+	37, // 23: lake.v1.Procedure.updated_at:type_name -> google.protobuf.Timestamp
+	23, // 24: lake.v1.Procedure.approval:type_name -> lake.v1.ProcedureApproval
 	2,  // 25: lake.v1.Procedure.table:type_name -> lake.v1.TableName
-	36, // 26: lake.v1.ProcedureApproval.at:type_name -> google.protobuf.Timestamp
-	21, // 27: lake.v1.StartProcedureResponse.procedure:type_name -> lake.v1.Procedure
-	1,  // 28: lake.v1.ControlProcedureRequest.order:type_name -> lake.v1.ProcedureOrder
-	21, // 29: lake.v1.ControlProcedureResponse.procedure:type_name -> lake.v1.Procedure
-	29, // 30: lake.v1.ListProcedureEventsResponse.events:type_name -> lake.v1.ProcedureEvent
-	36, // 31: lake.v1.ProcedureEvent.at:type_name -> google.protobuf.Timestamp
-	0,  // 32: lake.v1.ProcedureEvent.state:type_name -> lake.v1.ProcedureState
-	21, // 33: lake.v1.ListProceduresResponse.procedures:type_name -> lake.v1.Procedure
-	2,  // 34: lake.v1.AppendCommand.name:type_name -> lake.v1.TableName
-	6,  // 35: lake.v1.Catalog.CreateTable:input_type -> lake.v1.CreateTableRequest
-	7,  // 36: lake.v1.Catalog.GetTable:input_type -> lake.v1.GetTableRequest
-	8,  // 37: lake.v1.Catalog.ListTables:input_type -> lake.v1.ListTablesRequest
-	10, // 38: lake.v1.Catalog.DropTable:input_type -> lake.v1.DropTableRequest
-	12, // 39: lake.v1.Catalog.UndropTable:input_type -> lake.v1.UndropTableRequest
-	16, // 40: lake.v1.Catalog.CompactTable:input_type -> lake.v1.CompactTableRequest
-	13, // 41: lake.v1.Catalog.ListTableVersions:input_type -> lake.v1.ListTableVersionsRequest
-	19, // 42: lake.v1.Catalog.CatalogSnapshot:input_type -> lake.v1.CatalogSnapshotRequest
-	30, // 43: lake.v1.Procedures.ListProcedures:input_type -> lake.v1.ListProceduresRequest
-	32, // 44: lake.v1.Procedures.GetProcedure:input_type -> lake.v1.GetProcedureRequest
-	23, // 45: lake.v1.Procedures.StartProcedure:input_type -> lake.v1.StartProcedureRequest
-	25, // 46: lake.v1.Procedures.ControlProcedure:input_type -> lake.v1.ControlProcedureRequest
-	27, // 47: lake.v1.Procedures.ListProcedureEvents:input_type -> lake.v1.ListProcedureEventsRequest
-	5,  // 48: lake.v1.Catalog.CreateTable:output_type -> lake.v1.Table
-	5,  // 49: lake.v1.Catalog.GetTable:output_type -> lake.v1.Table
-	9,  // 50: lake.v1.Catalog.ListTables:output_type -> lake.v1.ListTablesResponse
-	11, // 51: lake.v1.Catalog.DropTable:output_type -> lake.v1.DropTableResponse
-	5,  // 52: lake.v1.Catalog.UndropTable:output_type -> lake.v1.Table
-	17, // 53: lake.v1.Catalog.CompactTable:output_type -> lake.v1.CompactTableResponse
-	14, // 54: lake.v1.Catalog.ListTableVersions:output_type -> lake.v1.ListTableVersionsResponse
-	20, // 55: lake.v1.Catalog.CatalogSnapshot:output_type -> lake.v1.CatalogSnapshotResponse
-	31, // 56: lake.v1.Procedures.ListProcedures:output_type -> lake.v1.ListProceduresResponse
-	21, // 57: lake.v1.Procedures.GetProcedure:output_type -> lake.v1.Procedure
-	24, // 58: lake.v1.Procedures.StartProcedure:output_type -> lake.v1.StartProcedureResponse
-	26, // 59: lake.v1.Procedures.ControlProcedure:output_type -> lake.v1.ControlProcedureResponse
-	28, // 60: lake.v1.Procedures.ListProcedureEvents:output_type -> lake.v1.ListProcedureEventsResponse
-	48, // [48:61] is the sub-list for method output_type
-	35, // [35:48] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	22, // 26: lake.v1.Procedure.progress:type_name -> lake.v1.ProcedureProgress
+	37, // 27: lake.v1.ProcedureProgress.eta:type_name -> google.protobuf.Timestamp
+	37, // 28: lake.v1.ProcedureApproval.at:type_name -> google.protobuf.Timestamp
+	21, // 29: lake.v1.StartProcedureResponse.procedure:type_name -> lake.v1.Procedure
+	1,  // 30: lake.v1.ControlProcedureRequest.order:type_name -> lake.v1.ProcedureOrder
+	21, // 31: lake.v1.ControlProcedureResponse.procedure:type_name -> lake.v1.Procedure
+	30, // 32: lake.v1.ListProcedureEventsResponse.events:type_name -> lake.v1.ProcedureEvent
+	37, // 33: lake.v1.ProcedureEvent.at:type_name -> google.protobuf.Timestamp
+	0,  // 34: lake.v1.ProcedureEvent.state:type_name -> lake.v1.ProcedureState
+	21, // 35: lake.v1.ListProceduresResponse.procedures:type_name -> lake.v1.Procedure
+	2,  // 36: lake.v1.AppendCommand.name:type_name -> lake.v1.TableName
+	6,  // 37: lake.v1.Catalog.CreateTable:input_type -> lake.v1.CreateTableRequest
+	7,  // 38: lake.v1.Catalog.GetTable:input_type -> lake.v1.GetTableRequest
+	8,  // 39: lake.v1.Catalog.ListTables:input_type -> lake.v1.ListTablesRequest
+	10, // 40: lake.v1.Catalog.DropTable:input_type -> lake.v1.DropTableRequest
+	12, // 41: lake.v1.Catalog.UndropTable:input_type -> lake.v1.UndropTableRequest
+	16, // 42: lake.v1.Catalog.CompactTable:input_type -> lake.v1.CompactTableRequest
+	13, // 43: lake.v1.Catalog.ListTableVersions:input_type -> lake.v1.ListTableVersionsRequest
+	19, // 44: lake.v1.Catalog.CatalogSnapshot:input_type -> lake.v1.CatalogSnapshotRequest
+	31, // 45: lake.v1.Procedures.ListProcedures:input_type -> lake.v1.ListProceduresRequest
+	33, // 46: lake.v1.Procedures.GetProcedure:input_type -> lake.v1.GetProcedureRequest
+	24, // 47: lake.v1.Procedures.StartProcedure:input_type -> lake.v1.StartProcedureRequest
+	26, // 48: lake.v1.Procedures.ControlProcedure:input_type -> lake.v1.ControlProcedureRequest
+	28, // 49: lake.v1.Procedures.ListProcedureEvents:input_type -> lake.v1.ListProcedureEventsRequest
+	5,  // 50: lake.v1.Catalog.CreateTable:output_type -> lake.v1.Table
+	5,  // 51: lake.v1.Catalog.GetTable:output_type -> lake.v1.Table
+	9,  // 52: lake.v1.Catalog.ListTables:output_type -> lake.v1.ListTablesResponse
+	11, // 53: lake.v1.Catalog.DropTable:output_type -> lake.v1.DropTableResponse
+	5,  // 54: lake.v1.Catalog.UndropTable:output_type -> lake.v1.Table
+	17, // 55: lake.v1.Catalog.CompactTable:output_type -> lake.v1.CompactTableResponse
+	14, // 56: lake.v1.Catalog.ListTableVersions:output_type -> lake.v1.ListTableVersionsResponse
+	20, // 57: lake.v1.Catalog.CatalogSnapshot:output_type -> lake.v1.CatalogSnapshotResponse
+	32, // 58: lake.v1.Procedures.ListProcedures:output_type -> lake.v1.ListProceduresResponse
+	21, // 59: lake.v1.Procedures.GetProcedure:output_type -> lake.v1.Procedure
+	25, // 60: lake.v1.Procedures.StartProcedure:output_type -> lake.v1.StartProcedureResponse
+	27, // 61: lake.v1.Procedures.ControlProcedure:output_type -> lake.v1.ControlProcedureResponse
+	29, // 62: lake.v1.Procedures.ListProcedureEvents:output_type -> lake.v1.ListProcedureEventsResponse
+	50, // [50:63] is the sub-list for method output_type
+	37, // [37:50] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_lake_proto_init() }
@@ -2844,7 +2945,7 @@ func file_lake_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lake_proto_rawDesc), len(file_lake_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   34,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -51,6 +52,9 @@ var procedureHeadings = []heading{
 	{name: "state"},
 	{name: "phase"},
 	{name: "counters"},
+	{name: "total"},
+	{name: "per_second"},
+	{name: "eta"},
 	{name: "epoch"},
 	{name: "created"},
 	{name: "updated"},
@@ -62,6 +66,7 @@ func procedureCells(p sdk.Procedure) []cell {
 	return []cell{
 		textCell(p.ProcedureID.String()), textCell(string(p.State)), textCell(p.Phase),
 		{text: counters(p), value: p.Counters},
+		totalCell(p.Progress), rateCell(p.Progress), etaCell(p.Progress),
 		numberCell(p.Epoch), timeCell(p.CreatedAt), timeCell(p.UpdatedAt),
 		{text: p.LastError, null: p.LastError == ""},
 		linkCell(p.UIURL),
@@ -80,6 +85,7 @@ func summary(p sdk.Procedure) string {
 	if c := counters(p); c != "" {
 		text += ", " + c
 	}
+	text += progressText(p, time.Now())
 	if p.LastError != "" {
 		text += ", last error: " + oneLine(p.LastError)
 	}

@@ -64,6 +64,12 @@ func (s *Server) procedureMessage(p catalog.Procedure) *lakepb.Procedure {
 		WorkflowId: p.WorkflowID(), UiUrl: s.opts.Starter.UIURL(p.WorkflowID()),
 		Rate: p.Rate, Stopped: p.Stopped, Cancelling: p.Cancelling && !p.State.Terminal(),
 	}
+	if m := p.Progress; m.Of != "" && !p.State.Terminal() {
+		out.Progress = &lakepb.ProcedureProgress{Of: m.Of, Total: m.Total, About: m.About, PerSecond: m.PerSecond}
+		if eta, ok := p.ETA(); ok {
+			out.Progress.Eta = timestamp(eta)
+		}
+	}
 	if p.Table != "" {
 		out.Table = &lakepb.TableName{Namespace: p.Namespace, Name: p.Table}
 	}

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -57,6 +59,18 @@ func PageOptions(summary string) workflow.ActivityOptions {
 	}
 }
 
+// bulkWait is how long an activity waits in the queue of bulk work before it is put
+// at its end again. It loses nothing but its turn, and an operator sees that no
+// worker takes such work; and a workflow that goes on with a release that does not
+// know the queue is not stuck.
+const bulkWait = 30 * time.Minute
+
+// Bulk moves an activity to the queue of those that take long.
+func Bulk(o workflow.ActivityOptions) workflow.ActivityOptions {
+	o.TaskQueue, o.ScheduleToStartTimeout = workflows.BulkTaskQueue, bulkWait
+	return o
+}
+
 // ErrHistoryFull ends a run that must continue in a fresh history: the workflow
 // returns a continue-as-new error with [Panel.Carry] in its input.
 var ErrHistoryFull = errors.New("history is full: continue as new")
@@ -70,6 +84,8 @@ type Panel struct {
 	// heard is how many wakes there were when the last step began: one that came
 	// during the step may be about something the step did not see any more.
 	heard int
+	// noting is how many signals are being written into the audit.
+	noting int
 }
 
 // Open installs the query and the signals. It is the first thing a workflow
@@ -88,7 +104,7 @@ func Open(ctx workflow.Context, ref workflows.Ref, carry workflows.Carry) (*Pane
 	if err := p.takeOrders(ctx, ref); err != nil {
 		return nil, err
 	}
-	workflow.Go(ctx, p.listen)
+	workflow.Go(ctx, func(ctx workflow.Context) { p.listen(ctx, ref) })
 	return p, nil
 }
 
@@ -136,12 +152,12 @@ func (p *Panel) update(ctx workflow.Context, ref workflows.Ref, name string, che
 	})
 }
 
-// Close waits until no update is under way and returns err: a workflow ends with
-// it, or continues in a fresh history.
+// Close waits until no update is under way and every signal is in the audit, and
+// returns err: a workflow ends with it, or continues in a fresh history.
 func (p *Panel) Close(err error) error {
 	ctx, cancel := workflow.NewDisconnectedContext(p.root)
 	defer cancel()
-	if e := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); e != nil && err == nil {
+	if e := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) && p.noting == 0 }); e != nil && err == nil {
 		return e
 	}
 	return err
@@ -160,26 +176,75 @@ func (p *Panel) Carry() workflows.Carry {
 }
 
 // listen handles signals for the life of the run.
-func (p *Panel) listen(ctx workflow.Context) {
+func (p *Panel) listen(ctx workflow.Context, ref workflows.Ref) {
 	selector := workflow.NewSelector(ctx)
-	on := func(name string, act func()) {
+	on := func(name string, act func(converter.RawValue)) {
 		selector.AddReceive(workflow.GetSignalChannel(ctx, name), func(c workflow.ReceiveChannel, _ bool) {
-			c.Receive(ctx, nil)
-			act()
+			var raw converter.RawValue // whatever was sent, the signal counts
+			c.Receive(ctx, &raw)
+			act(raw)
 		})
 	}
-	on(workflows.PauseSignal, func() { p.status.Paused = true })
-	on(workflows.ResumeSignal, func() { p.status.Paused = false; p.wakes++ })
-	on(workflows.RecheckSignal, func() { p.wakes++ })
+	on(workflows.PauseSignal, func(in converter.RawValue) {
+		p.status.Paused = true
+		p.note(ctx, ref, workflows.PauseSignal, in)
+	})
+	on(workflows.ResumeSignal, func(in converter.RawValue) {
+		p.status.Paused = false
+		p.wakes++
+		p.note(ctx, ref, workflows.ResumeSignal, in)
+	})
+	on(workflows.RecheckSignal, func(converter.RawValue) { p.wakes++ })
 	for ctx.Err() == nil {
 		selector.Select(ctx)
 	}
+}
+
+// noteVersion marks histories in which a signal from outside is written into the
+// audit.
+const noteVersion = "note-signals"
+
+// noteOptions bounds the writing of one line. A signal has nobody to tell of a
+// failure, so it is tried for long.
+var noteOptions = workflow.ActivityOptions{
+	StartToCloseTimeout:    30 * time.Second,
+	ScheduleToCloseTimeout: time.Hour,
+	RetryPolicy:            &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 30 * time.Second},
+	Summary:                "note a signal in the audit",
+}
+
+// note writes a signal into the procedure's audit, unless Lake itself sent it and
+// has done so: the signal holds this one workflow only, but who looks at the audit
+// later must find it.
+func (p *Panel) note(ctx workflow.Context, ref workflows.Ref, name string, raw converter.RawValue) {
+	var in workflows.SignalInput
+	if payload := raw.Payload(); payload != nil {
+		_ = converter.GetDefaultDataConverter().FromPayload(payload, &in) // or nobody gave a name
+	}
+	if in.Recorded || workflow.GetVersion(ctx, noteVersion, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return
+	}
+	step := workflows.OrderStep{Kind: ref.Kind, ID: ref.ID, Update: name, Order: workflows.OrderInput{By: in.By, Reason: in.Reason}}
+	p.noting++
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		ctx, cancel := workflow.NewDisconnectedContext(ctx) // a cancellation must not lose the line
+		defer cancel()
+		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, noteOptions), workflows.OrderActivity, step).Get(ctx, nil)
+		if err != nil {
+			now := workflow.Now(ctx)
+			p.status.LastError, p.status.LastErrorAt = describe(workflows.OrderActivity, err), &now
+		}
+		p.noting--
+	})
 }
 
 // Enter shows the phase and what it does.
 func (p *Panel) Enter(ctx workflow.Context, phase workflows.Phase, note string) error {
 	changed := phase != p.status.Phase
 	p.status.Phase, p.status.Note = phase, note
+	if changed {
+		p.status.Estimate = nil // it was of the phase before
+	}
 	p.show()
 	if !changed {
 		return nil
@@ -187,8 +252,10 @@ func (p *Panel) Enter(ctx workflow.Context, phase workflows.Phase, note string) 
 	return workflow.UpsertTypedSearchAttributes(ctx, workflows.AttributePhase.ValueSet(string(phase)))
 }
 
-// Progress shows the counters and their rates since the moment given.
-func (p *Panel) Progress(ctx workflow.Context, since time.Time, counters workflows.Counters) {
+// Progress shows the counters and their rates since the moment given, and how far
+// the phase is.
+func (p *Panel) Progress(ctx workflow.Context, since time.Time, counters workflows.Counters, estimate *workflows.Estimate) {
+	p.status.Estimate = estimate
 	seconds := workflow.Now(ctx).Sub(since).Seconds()
 	for _, name := range workflow.DeterministicKeys(counters) {
 		if moved := counters[name] - p.status.Counters[name]; moved > 0 && seconds > 0 {
@@ -299,8 +366,11 @@ func (p *Panel) heldByRecord(ctx workflow.Context, pause time.Duration) error {
 func (p *Panel) blocked(ctx workflow.Context, activity string, failure error, pause time.Duration) error {
 	now := workflow.Now(ctx)
 	p.status.LastError, p.status.LastErrorAt = describe(activity, failure), &now
-	if kind(failure) == lake.Fenced.String() {
+	switch {
+	case kind(failure) == lake.Fenced.String():
 		return p.sleep(ctx, fencedPause, "another attempt is at work")
+	case notTaken(failure):
+		return p.sleep(ctx, fencedPause, "back into the queue")
 	}
 	phase, note := p.status.Phase, p.status.Note
 	err := p.Enter(ctx, workflows.PhaseBlocked, fmt.Sprintf("a step failed; tried again in %s or on resume", pause))
@@ -322,10 +392,18 @@ func describe(activity string, failure error) string {
 	switch {
 	case errors.As(failure, &app):
 		return fmt.Sprintf("%s: %s (%s)", activity, app.Message(), app.Type())
+	case notTaken(failure):
+		return fmt.Sprintf("%s: no worker of its class had a free place for %s", activity, bulkWait)
 	case errors.As(failure, &timeout):
 		return fmt.Sprintf("%s: timed out (%s)", activity, timeout.TimeoutType())
 	}
 	return activity + ": failed"
+}
+
+// notTaken reports whether no worker took the activity in time.
+func notTaken(failure error) bool {
+	var timeout *temporal.TimeoutError
+	return errors.As(failure, &timeout) && timeout.TimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START
 }
 
 // kind is the failure's error kind by name, or empty.
@@ -356,8 +434,30 @@ func details(s workflows.Status) string {
 			b.WriteString(fmt.Sprintf(" (%.0f/s)", rate))
 		}
 	}
+	if e := s.Estimate; e != nil {
+		b.WriteString(estimate(s.Counters, *e))
+	}
 	if s.LastError != "" {
 		b.WriteString("\n\nlast error, " + s.LastErrorAt.UTC().Format(time.RFC3339) + ": " + s.LastError)
 	}
 	return b.String()
+}
+
+// estimate is how far a phase is, in Markdown.
+func estimate(counters workflows.Counters, e workflows.Estimate) string {
+	if e.Total <= 0 {
+		return ""
+	}
+	about := ""
+	if e.About {
+		about = "about "
+	}
+	text := fmt.Sprintf("\n\n%d %% of %s%d %s", min(100, 100*counters[e.Of]/e.Total), about, e.Total, strings.ReplaceAll(e.Of, "_", " "))
+	if e.PerSecond > 0 {
+		text += fmt.Sprintf(", %.0f/s", e.PerSecond)
+	}
+	if e.End != nil {
+		text += ", done at about " + e.End.UTC().Format(time.RFC3339)
+	}
+	return text
 }

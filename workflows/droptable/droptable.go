@@ -109,13 +109,14 @@ func (d *drop) repeat(ctx workflow.Context, phase workflows.Phase, activity, not
 	if err := d.panel.Enter(ctx, phase, note); err != nil {
 		return workflows.DropProgress{}, err
 	}
-	for {
+	for first := true; ; first = false {
+		step, options := d.page(activity, note, first)
 		began := workflow.Now(ctx)
-		progress, err := control.Step[workflows.DropProgress](ctx, d.panel, pageOptions(note), activity, d.step)
+		progress, err := control.Step[workflows.DropProgress](ctx, d.panel, options, activity, step)
 		if err != nil {
 			return progress, err
 		}
-		d.panel.Progress(ctx, began, progress.Counters)
+		d.panel.Progress(ctx, began, progress.Counters, progress.Estimate)
 		if progress.Counters != nil {
 			d.result.Counters = progress.Counters
 		}
@@ -128,4 +129,17 @@ func (d *drop) repeat(ctx workflow.Context, phase workflows.Phase, activity, not
 			}
 		}
 	}
+}
+
+// page returns how the activity is run. What is over after a first short page is
+// a small table; the rest of a large one is bulk, so that ten thousand small drops
+// never wait for a huge one.
+func (d *drop) page(activity, note string, first bool) (workflows.DropStep, workflow.ActivityOptions) {
+	step, options := d.step, pageOptions(note)
+	paged := activity == workflows.DropDeleteObjects || activity == workflows.DropClearHistory
+	step.Quick = paged && first
+	if paged && !first {
+		options = control.Bulk(options)
+	}
+	return step, options
 }

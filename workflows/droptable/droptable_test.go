@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
 	sdklog "go.temporal.io/sdk/log"
@@ -31,6 +32,8 @@ type fake struct {
 	env    *testsuite.TestWorkflowEnvironment
 	script map[string][]answer
 	calls  []string
+	full   []string // with a "?" for those asked to be quick
+	noted  []string // signals, and who sent them
 }
 
 type answer struct {
@@ -69,11 +72,24 @@ func newFake(t *testing.T, script map[string][]answer) *fake {
 		f.script[name] = answers
 	}
 	f.env.SetTestTimeout(time.Minute)
+	f.env.RegisterActivityWithOptions(func(_ context.Context, step workflows.OrderStep) error {
+		f.noted = append(f.noted, step.Update+" by "+step.Order.By)
+		return nil
+	}, activity.RegisterOptions{Name: workflows.OrderActivity})
 	f.env.RegisterWorkflowWithOptions(droptable.DropTable, workflow.RegisterOptions{Name: workflows.DropTableWorkflow})
 	for name := range f.script {
-		f.env.RegisterActivityWithOptions(func(_ context.Context, step workflows.DropStep) (workflows.DropProgress, error) {
+		f.env.RegisterActivityWithOptions(func(ctx context.Context, step workflows.DropStep) (workflows.DropProgress, error) {
+			call := name[len("DropTable."):]
+			if queue := activity.GetInfo(ctx).TaskQueue; queue == workflows.BulkTaskQueue {
+				call += "@bulk"
+			}
+			if step.Quick {
+				call += "?"
+			}
+			step.Quick = false
 			require.Equal(t, input.Step(), step)
-			f.calls = append(f.calls, name[len("DropTable."):])
+			f.calls = append(f.calls, strings.TrimSuffix(call, "?"))
+			f.full = append(f.full, call)
 			a := f.script[name][0]
 			if len(f.script[name]) > 1 {
 				f.script[name] = f.script[name][1:]
@@ -115,7 +131,7 @@ func TestTheStepsInOrder(t *testing.T) {
 	f := newFake(t, map[string][]answer{workflows.DropDeleteObjects: {page(10), page(20), done(25)}})
 	f.run(input)
 	r := f.result(t)
-	require.Equal(t, "Begin DeleteObjects DeleteObjects DeleteObjects ClearHistory Finish", f.called())
+	require.Equal(t, "Begin DeleteObjects? DeleteObjects@bulk DeleteObjects@bulk ClearHistory? Finish", strings.Join(f.full, " "))
 	require.False(t, r.Undone)
 	require.EqualValues(t, 25, r.Counters[workflows.CountObjects])
 	s := f.status(t)
@@ -308,4 +324,42 @@ func TestARecheckDuringAStepIsNotLost(t *testing.T) {
 	f.run(input)
 	require.True(t, f.result(t).Undone)
 	require.Less(t, f.env.Now().Sub(start), time.Hour)
+}
+
+// TestASignalIsNotedInTheAudit is a pause from Temporal's own pages: it holds the
+// workflow and is noted, with a name if it brought one; a resume that Lake sends is
+// recorded already, and one that brings nonsense counts all the same.
+func TestASignalIsNotedInTheAudit(t *testing.T) {
+	f := newFake(t, map[string][]answer{workflows.DropDeleteObjects: {page(10), page(20), done(30)}})
+	f.at(0, func() {
+		f.env.SignalWorkflow(workflows.PauseSignal, workflows.SignalInput{By: "ann", Reason: "slowly"})
+	})
+	f.at(time.Minute, func() { f.env.SignalWorkflow(workflows.ResumeSignal, workflows.SignalInput{Recorded: true}) })
+	f.at(time.Minute, func() { f.env.SignalWorkflow(workflows.PauseSignal, nil) })
+	f.at(2*time.Minute, func() { f.env.SignalWorkflow(workflows.ResumeSignal, []int{1, 2}) })
+	f.run(input)
+	f.result(t)
+	require.Equal(t, []string{"pause by ann", "pause by ", "resume by "}, f.noted)
+}
+
+// TestBulkWorkThatNobodyTakesSaysSo: without a worker of its class an activity goes
+// back into the queue, and the status names what is missing.
+func TestBulkWorkThatNobodyTakesSaysSo(t *testing.T) {
+	var began bool
+	f := newFake(t, map[string][]answer{workflows.DropDeleteObjects: {page(10), done(20)}})
+	f.env.OnActivity(workflows.DropDeleteObjects, mock.Anything, mock.Anything).Return(
+		func(_ context.Context, step workflows.DropStep) (workflows.DropProgress, error) {
+			switch {
+			case step.Quick:
+				return workflows.DropProgress{}, nil
+			case !began:
+				began = true
+				return workflows.DropProgress{}, temporal.NewTimeoutError(enums.TIMEOUT_TYPE_SCHEDULE_TO_START, nil)
+			}
+			return workflows.DropProgress{Done: true}, nil
+		})
+	f.run(input)
+	f.result(t)
+	require.True(t, began)
+	require.Contains(t, f.status(t).LastError, "no worker of its class had a free place")
 }

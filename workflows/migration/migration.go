@@ -75,7 +75,7 @@ func run(ctx workflow.Context, panel *control.Panel, name string, in workflows.M
 		if err != nil {
 			return result, err
 		}
-		panel.Progress(ctx, began, at.Counters)
+		panel.Progress(ctx, began, at.Counters, at.Estimate)
 		if at.Counters != nil {
 			result.Counters = at.Counters
 		}

@@ -21,7 +21,7 @@ import (
 	"github.com/lakeplane/lake/workflows/control"
 )
 
-var options = control.PageOptions("forget operations that cannot be repeated any more")
+var options = control.Bulk(control.PageOptions("forget operations that cannot be repeated any more"))
 
 // OperationGC is the workflow.
 func OperationGC(ctx workflow.Context, in workflows.OperationGCInput) (workflows.OperationGCResult, error) {
@@ -33,9 +33,9 @@ func OperationGC(ctx workflow.Context, in workflows.OperationGCInput) (workflows
 	err = g.run(ctx)
 	if errors.Is(err, control.ErrHistoryFull) {
 		g.in.Carry = panel.Carry()
-		return workflows.OperationGCResult{}, workflow.NewContinueAsNewError(ctx, workflows.OperationGCWorkflow, g.in)
+		return workflows.OperationGCResult{}, panel.Close(workflow.NewContinueAsNewError(ctx, workflows.OperationGCWorkflow, g.in))
 	}
-	return workflows.OperationGCResult{Counters: g.in.Step.Counters}, err
+	return workflows.OperationGCResult{Counters: g.in.Step.Counters}, panel.Close(err)
 }
 
 type collection struct {
@@ -59,7 +59,7 @@ func (g *collection) run(ctx workflow.Context) error {
 			return err
 		}
 		g.in.Step = workflows.OperationGCStep{Cursor: page.Cursor, Counters: page.Counters}
-		g.panel.Progress(ctx, began, page.Counters)
+		g.panel.Progress(ctx, began, page.Counters, page.Estimate)
 		if page.Over {
 			return g.panel.Enter(ctx, workflows.PhaseDone, "every operation was looked at")
 		}

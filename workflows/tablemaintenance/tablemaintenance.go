@@ -27,7 +27,7 @@ import (
 // options bounds one activity: one compaction of a few gigabytes and its
 // commit. It reports every few seconds, so a dead worker is noticed soon, and
 // its lease goes on only while it does.
-var options = workflow.ActivityOptions{
+var options = control.Bulk(workflow.ActivityOptions{
 	StartToCloseTimeout: time.Hour,
 	HeartbeatTimeout:    30 * time.Second,
 	WaitForCancellation: true, // no copy is under way any more when the workflow ends
@@ -35,7 +35,7 @@ var options = workflow.ActivityOptions{
 		InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 30 * time.Second, MaximumAttempts: 6,
 	},
 	Summary: "join small pieces of data and commit the next version",
-}
+})
 
 // TableMaintenance is the workflow.
 func TableMaintenance(ctx workflow.Context, in workflows.TableMaintenanceInput) (workflows.TableMaintenanceResult, error) {
@@ -47,9 +47,9 @@ func TableMaintenance(ctx workflow.Context, in workflows.TableMaintenanceInput) 
 	err = m.run(ctx)
 	if errors.Is(err, control.ErrHistoryFull) {
 		in.Carry = panel.Carry()
-		return m.result, workflow.NewContinueAsNewError(ctx, workflows.TableMaintenanceWorkflow, in)
+		err = workflow.NewContinueAsNewError(ctx, workflows.TableMaintenanceWorkflow, in)
 	}
-	return m.result, err
+	return m.result, panel.Close(err)
 }
 
 type maintenance struct {
@@ -83,14 +83,17 @@ func (m *maintenance) run(ctx workflow.Context) error {
 	if err := m.steps(ctx, workflows.PhaseCompacting, compacting, options, workflows.MaintenanceCompact); err != nil {
 		return err
 	}
-	if !m.result.Gone && workflow.GetVersion(ctx, reclaimChange, workflow.DefaultVersion, 1) == 1 {
+	if !m.result.Gone && !m.result.Stopped && workflow.GetVersion(ctx, reclaimChange, workflow.DefaultVersion, 1) == 1 {
 		over = "nothing is left to join or to delete"
 		if err := m.steps(ctx, workflows.PhaseReclaiming, reclaiming, reclaimOptions, workflows.MaintenanceReclaim); err != nil {
 			return err
 		}
 	}
-	if m.result.Gone {
+	switch {
+	case m.result.Gone:
 		over = "the table was dropped; it is left to its drop"
+	case m.result.Stopped:
+		over = "cancelled by an operator; the versions that were committed are whole"
 	}
 	return m.panel.Enter(ctx, workflows.PhaseDone, over)
 }
@@ -106,13 +109,14 @@ func (m *maintenance) steps(ctx workflow.Context, phase workflows.Phase, note st
 		if err != nil {
 			return err
 		}
-		m.panel.Progress(ctx, began, done.Counters)
+		m.panel.Progress(ctx, began, done.Counters, done.Estimate)
 		if done.Counters != nil {
 			m.result.Counters = done.Counters
 		}
 		m.result.Gone = m.result.Gone || done.Gone
+		m.result.Stopped = m.result.Stopped || done.Stopped
 		switch {
-		case done.Over || done.Gone:
+		case done.Over || done.Gone || done.Stopped:
 			return nil
 		case done.Wait != nil:
 			if err := m.panel.SleepUntil(ctx, *done.Wait, "every place for a maintenance is taken"); err != nil {

@@ -79,3 +79,20 @@ func TestAFullHistoryContinuesInAFreshOne(t *testing.T) {
 	require.ErrorAs(t, env.GetWorkflowError(), &again)
 	require.Equal(t, workflows.TableMaintenanceWorkflow, again.WorkflowType.Name)
 }
+
+// TestACancelledMaintenanceIsNotATableThatIsGone: what an operator ended says so,
+// and is not cleaned up after.
+func TestACancelledMaintenanceIsNotATableThatIsGone(t *testing.T) {
+	env, calls := environment(t, workflows.MaintenanceProgress{Over: true, Stopped: true})
+	env.ExecuteWorkflow(workflows.TableMaintenanceWorkflow, input)
+	require.NoError(t, env.GetWorkflowError())
+	var r workflows.TableMaintenanceResult
+	require.NoError(t, env.GetWorkflowResult(&r))
+	require.Equal(t, workflows.TableMaintenanceResult{Stopped: true}, r)
+	require.Equal(t, 1, *calls)
+	v, err := env.QueryWorkflow(workflows.StatusQuery)
+	require.NoError(t, err)
+	var s workflows.Status
+	require.NoError(t, v.Get(&s))
+	require.Contains(t, s.Note, "cancelled by an operator")
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lakeplane/lake/activities/drop"
 	"github.com/lakeplane/lake/retention"
+	"github.com/lakeplane/lake/workflows"
 )
 
 // Worker is the configuration of `lake worker`.
@@ -31,6 +32,10 @@ type Worker struct {
 	Retention retention.Policy
 	// BuildID is the version of this worker in Temporal; empty is none.
 	BuildID string
+	// Class is the class of activities it takes, "all" for every one. ShortSlots and
+	// BulkSlots are how many of each it runs at once.
+	Class                 string
+	ShortSlots, BulkSlots int
 	// CodecListen is the host:port of the endpoint that decrypts payloads for
 	// Temporal's web pages, empty for none; CodecOrigin that of the pages.
 	CodecListen, CodecOrigin string
@@ -44,7 +49,7 @@ type Worker struct {
 
 // NewWorker returns the defaults.
 func NewWorker() *Worker {
-	c := &Worker{set: newSet("worker"), SweepEvery: time.Minute, OperationGCEvery: time.Hour, MaintainEvery: 10 * time.Minute, Settle: drop.DefaultSettle, Retention: retention.Policy{}.WithDefaults()}
+	c := &Worker{set: newSet("worker"), SweepEvery: time.Minute, OperationGCEvery: time.Hour, MaintainEvery: 10 * time.Minute, Settle: drop.DefaultSettle, Class: AllClasses, ShortSlots: 32, BulkSlots: 8, Retention: retention.Policy{}.WithDefaults()}
 	s := c.set
 	c.Temporal.Address = "127.0.0.1:7233"
 	c.Temporal.add(s, "Temporal server host:port")
@@ -57,10 +62,32 @@ func NewWorker() *Worker {
 	s.add("table_maintenance_every", "LAKE_TABLE_MAINTENANCE_SECS", durationValue{p: &c.MaintainEvery, min: time.Second, max: 24 * time.Hour}, "how often tables are looked over for compaction")
 	addRetention(s, &c.Retention)
 	s.add("worker_build_id", "LAKE_WORKER_BUILD_ID", stringValue{&c.BuildID}, "version of this worker in Temporal's worker deployment \"lake\"; a worker with one gets no work until `lake worker ensure` with the same one made it the current version; empty for none")
+	s.add("worker_class", "LAKE_WORKER_CLASS", choice{stringValue{&c.Class}, classes()}, "which activities it takes: short (and all workflows), bulk (what copies or deletes for long), or all; both must be taken by some worker")
+	s.add("worker_short_slots", "LAKE_WORKER_SHORT_SLOTS", intValue{&c.ShortSlots, 1, 1000}, "how many short activities it runs at once")
+	s.add("worker_bulk_slots", "LAKE_WORKER_BULK_SLOTS", intValue{&c.BulkSlots, 1, 1000}, "how many bulk activities it runs at once")
 	s.add("payload_codec_listen", "LAKE_PAYLOAD_CODEC_LISTEN", stringValue{&c.CodecListen}, "host:port at which Temporal's web pages have payloads decrypted, on this machine unless allow_insecure=proxy; empty for none")
 	s.add("payload_codec_origin", "LAKE_PAYLOAD_CODEC_ORIGIN", stringValue{&c.CodecOrigin}, "origin of Temporal's web pages, such as https://temporal.example: no other site may ask the endpoint")
 	s.add("drop_settle", "LAKE_DROP_SETTLE_SECS", durationValue{p: &c.Settle, min: time.Nanosecond, max: time.Hour}, "how old a drop must be before an empty location is believed to be: longer than an append may still be writing")
 	return c
+}
+
+// AllClasses makes a worker take every activity.
+const AllClasses = "all"
+
+func classes() []string {
+	out := []string{AllClasses}
+	for _, c := range workflows.Classes {
+		out = append(out, string(c))
+	}
+	return out
+}
+
+// Classes are those it takes, nil for all.
+func (c *Worker) Classes() []workflows.Class {
+	if c.Class == AllClasses {
+		return nil
+	}
+	return []workflows.Class{workflows.Class(c.Class)}
 }
 
 // addRetention adds the settings that say which versions stay. The worker

@@ -20,6 +20,7 @@ func NewWorker(c *config.Worker, records *Records, objects *Objects, temporal *T
 		Drop:    drop.Options{Settle: c.Settle}, StopGrace: stopBudget(c.Grace),
 		Maintain:   maintain.Options{Retention: c.Retention},
 		SweepEvery: c.SweepEvery, OperationGCEvery: c.OperationGCEvery, MaintainEvery: c.MaintainEvery,
+		Classes: c.Classes(), ShortSlots: c.ShortSlots, BulkSlots: c.BulkSlots,
 		Ensure: ensure, BuildID: c.BuildID, Log: tel.Log, Metrics: tel.Metrics,
 	})
 }
