@@ -5,6 +5,7 @@ package file
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -40,13 +41,18 @@ func (a *assembler) column(n *schema.Node, rows int) (arrow.Array, error) {
 }
 
 func (a *assembler) node(n *schema.Node) (part, error) {
+	if a.leaves[n] != nil {
+		return a.leaf(n)
+	}
 	switch n.Type.ID() {
 	case arrow.STRUCT:
 		return a.structure(n)
+	case arrow.FIXED_SIZE_LIST:
+		return a.fixedStructs(n)
 	case arrow.LIST, arrow.LARGE_LIST, arrow.MAP:
 		return a.list(n)
 	}
-	return a.leaf(n)
+	return part{}, corrupt("field %d has no column", n.Field.GetId())
 }
 
 // validity returns the validity buffer of the next layer, the number of
@@ -74,13 +80,66 @@ func (a *assembler) leaf(n *schema.Node) (part, error) {
 		p.data = array.NewData(n.Type, length, []*memory.Buffer{nil}, nil, length, 0)
 		return p, nil
 	}
-	values := b.values.finish()
-	defer releaseBuffers(values)
-	if b.values.t.items > 0 {
-		p.data = a.fixedList(n.Type, b.values, values, valid, length, nulls)
+	if b.packed != nil {
+		p.data = a.packed(n, b.packed, b.values, valid, length, nulls)
 		return p, nil
 	}
-	p.data = array.NewData(n.Type, length, append([]*memory.Buffer{valid}, values...), nil, nulls, 0)
+	p.data = a.values(n.Type, b.values, valid, length, nulls)
+	return p, nil
+}
+
+// values builds an array of the values of a sink.
+func (a *assembler) values(dt arrow.DataType, s *sink, valid *memory.Buffer, length, nulls int) arrow.ArrayData {
+	values := s.finish()
+	defer releaseBuffers(values)
+	if s.t.items > 0 {
+		return a.fixedList(dt, s, values, valid, length, nulls)
+	}
+	return array.NewData(dt, length, append([]*memory.Buffer{valid}, values...), nil, nulls, 0)
+}
+
+// packed builds a packed struct, or a fixed size list of them, with the fields n
+// has of those of whole.
+func (a *assembler) packed(n, whole *schema.Node, s *sink, valid *memory.Buffer, length, nulls int) arrow.ArrayData {
+	if t, ok := n.Type.(*arrow.FixedSizeListType); ok {
+		items := a.packed(n.Children[0], whole.Children[0], s, nil, length*int(t.Len()), 0)
+		defer items.Release()
+		return array.NewData(n.Type, length, []*memory.Buffer{valid}, []arrow.ArrayData{items}, nulls, 0)
+	}
+	var children []arrow.ArrayData
+	for _, c := range n.Children {
+		i := slices.IndexFunc(whole.Children, func(w *schema.Node) bool { return w.Field.GetId() == c.Field.GetId() })
+		var child arrow.ArrayData
+		if f := s.fields[i]; f.t.kind == packedValues {
+			child = a.packed(c, whole.Children[i], f, nil, length, 0)
+		} else {
+			child = a.values(c.Type, f, nil, length, 0)
+		}
+		defer child.Release()
+		children = append(children, child)
+	}
+	return array.NewData(n.Type, length, []*memory.Buffer{valid}, children, nulls, 0)
+}
+
+// fixedStructs builds a fixed size list of structs. Each of its items has the
+// levels of the list.
+func (a *assembler) fixedStructs(n *schema.Node) (part, error) {
+	child, err := a.node(n.Children[0])
+	if err != nil {
+		return part{}, err
+	}
+	defer child.data.Release()
+	dim := int(n.Type.(*arrow.FixedSizeListType).Len())
+	p := part{levels: child.levels}
+	if child.data.Len()%dim != 0 || !p.levels.joinItems(dim) {
+		return part{}, corrupt("%d items in fixed size lists of %d, or some of a null list that are not", child.data.Len(), dim)
+	}
+	valid, length, nulls := a.validity(&p.levels)
+	defer releaseBuffer(valid)
+	if length != child.data.Len()/dim {
+		return part{}, corrupt("%d items for %d fixed size lists of %d", child.data.Len(), length, dim)
+	}
+	p.data = array.NewData(n.Type, length, []*memory.Buffer{valid}, []arrow.ArrayData{child.data}, nulls, 0)
 	return p, nil
 }
 

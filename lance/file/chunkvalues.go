@@ -11,6 +11,7 @@ type chunkValues struct {
 	fixed    fixedCodec
 	variable *varCodec
 	items    []int // the first buffers are the item validity of these levels of fixed size lists
+	packed   bool  // values are rows of several fields
 	dict     *dictionary
 	indexed  bool // values are indices of dict
 }
@@ -20,6 +21,11 @@ func newChunkValues(e *enc21pb.CompressiveEncoding, t valueType, indexed bool) (
 	var err error
 	if t.kind == variableValues && !indexed {
 		v.variable, err = newVarCodec(e)
+		return v, err
+	}
+	if t.kind == packedValues && !indexed {
+		v.packed = true
+		v.fixed, err = newPackedRows(e, t)
 		return v, err
 	}
 	if v.fixed, err = newFixedCodec(e); err != nil {
@@ -33,7 +39,7 @@ func newChunkValues(e *enc21pb.CompressiveEncoding, t valueType, indexed bool) (
 	case indexed && !wordWidth(uint64(bits)):
 		err = corrupt("dictionary indices of %d bits", bits)
 	case indexed:
-	case t.kind == boolValues && bits != 1, t.kind == fixedValues && bits != t.width*8, t.kind == nullValues:
+	case bits != t.bits(), t.kind == nullValues:
 		err = corrupt("values of %d bits, which does not fit the type of the column", bits)
 	}
 	return v, err
@@ -67,12 +73,17 @@ func (v *chunkValues) append(bufs [][]byte, n, from, count int, out *sink) error
 		return err
 	}
 	if out.t.kind == boolValues && !v.indexed {
+		out.appendItemsValid(v.items, valid, from, count)
 		out.bits(values, from, count)
 		return nil
 	}
-	out.appendItemsValid(v.items, valid, from, count)
 	w := v.fixed.bits() / 8
 	values = values[from*w : (from+count)*w]
+	if v.packed {
+		out.packedRows(values, count)
+		return nil
+	}
+	out.appendItemsValid(v.items, valid, from, count)
 	if v.indexed {
 		return v.dict.append(values, w, out)
 	}

@@ -86,6 +86,9 @@ type listShape struct {
 	// valid are the levels of which the validity of the items is stored too, by
 	// their place in dims.
 	valid []int
+	// null says that all items of the last level in dims are null, and that
+	// neither they nor anything below is stored.
+	null bool
 }
 
 func parseListShape(l *enc21pb.FixedSizeList) (listShape, error) {
@@ -106,6 +109,10 @@ func parseListShape(l *enc21pb.FixedSizeList) (listShape, error) {
 		}
 		l = nested
 	}
+	if c := l.GetValues().GetConstant(); c != nil && c.Value == nil {
+		s.null = true
+		return s, nil
+	}
 	inner, ok := l.GetValues().GetCompression().(*enc21pb.CompressiveEncoding_Flat)
 	if !ok {
 		return listShape{}, unsupported("encoding FixedSizeList of %s", encodingName(l.GetValues()))
@@ -125,21 +132,34 @@ func validOf(e *enc21pb.CompressiveEncoding, t valueType) ([]int, error) {
 	if err != nil || len(s.valid) == 0 {
 		return nil, err
 	}
-	if !slices.Equal(s.dims, t.dims) || s.itemBits != t.itemWidth*8 {
-		return nil, corrupt("lists of %v items of %d bits in a column with %v", s.dims, s.itemBits, t.dims)
+	return s.valid, s.fits(t)
+}
+
+// fits tells whether the shape is that of the type.
+func (s listShape) fits(t valueType) error {
+	dims := t.dims
+	if s.null {
+		dims = dims[:min(len(s.dims), len(dims))]
 	}
-	return s.valid, nil
+	if !slices.Equal(s.dims, dims) || !s.null && s.itemBits != t.itemBits() {
+		return corrupt("lists of %v items of %d bits in a column with %v of %d bits", s.dims, s.itemBits, t.dims, t.itemBits())
+	}
+	return nil
 }
 
 // newFlatList returns the codec of lists without item validity; lists with it
 // are handled where the second buffer can be told apart.
 func newFlatList(l *enc21pb.FixedSizeList) (fixedCodec, error) {
 	s, err := parseListShape(l)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case s.null:
+		return nil, unsupported("a fixed size list of nulls in a mini-block page")
+	case s.itemBits == 1:
+		return flat{width: s.items}, nil
 	}
-	f, err := flatOf(uint64(s.items) * uint64(s.itemBits))
-	return f, err
+	return flatOf(uint64(s.items) * uint64(s.itemBits))
 }
 
 // generalFixed inflates the first buffer of each chunk.

@@ -3,6 +3,7 @@
 package file
 
 import (
+	"math"
 	"sort"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -32,29 +33,33 @@ type leafColumn struct {
 	c     *container
 	leaf  *leaf
 	pages []*containerpb.ColumnMetadata_Page
-	start []uint64 // first row of each page, and the number of rows
+	start []uint64 // first entry of each page, and the number of entries
 
 	open int // number of the open page, or -1
 	page pageReader
 	bufs *pageBuffers
 
-	batch leafBatch
+	batch   leafBatch
+	entries []rows // the ranges of a call, in entries of the column
 }
 
 func newLeafColumn(c *container, l *leaf, column int) (*leafColumn, error) {
 	meta := c.columns[column]
 	lc := &leafColumn{c: c, leaf: l, pages: meta.GetPages(), open: -1}
 	lc.batch.levels.scheme = l.levels
-	total := c.descriptor.GetLength()
+	total, ok := mulRows(c.descriptor.GetLength(), int(l.perRow))
+	if !ok {
+		return nil, inColumn(l.path, corrupt("%d rows of %d entries", c.descriptor.GetLength(), l.perRow))
+	}
 	lc.start = make([]uint64, len(lc.pages)+1)
 	for i, p := range lc.pages {
 		if p.GetLength() > total-lc.start[i] {
-			return nil, inColumn(l.path, corrupt("the pages have more than the %d rows of the file", total))
+			return nil, inColumn(l.path, corrupt("the pages have more than the %d entries of the file", total))
 		}
 		lc.start[i+1] = lc.start[i] + p.GetLength()
 	}
 	if lc.start[len(lc.pages)] != total {
-		return nil, inColumn(l.path, corrupt("the pages have %d of %d rows", lc.start[len(lc.pages)], total))
+		return nil, inColumn(l.path, corrupt("the pages have %d of %d entries", lc.start[len(lc.pages)], total))
 	}
 	return lc, nil
 }
@@ -63,6 +68,14 @@ func newLeafColumn(c *container, l *leaf, column int) (*leafColumn, error) {
 func (lc *leafColumn) fill(mem memory.Allocator, ranges []rows, ahead uint64, limit int) error {
 	lc.batch.levels.reset()
 	lc.batch.values = newSink(lc.leaf.value, mem, limit)
+	lc.batch.packed = lc.leaf.packed
+	if n := lc.leaf.perRow; n > 1 {
+		lc.entries = lc.entries[:0]
+		for _, r := range ranges {
+			lc.entries = append(lc.entries, rows{r.from * n, r.to * n})
+		}
+		ranges, ahead = lc.entries, min(ahead, math.MaxUint64/n)*n
+	}
 	for k := range ranges {
 		if err := lc.pageRange(mem, ranges[k:], ahead); err != nil {
 			lc.batch.values.release()
@@ -148,7 +161,7 @@ type rootColumn struct {
 }
 
 func newRootColumn(r *Reader, n *schema.Node) (columnReader, error) {
-	leaves, err := leavesOf([]*schema.Node{n})
+	leaves, err := leavesOf(n, r.packed)
 	if err != nil {
 		return nil, err
 	}

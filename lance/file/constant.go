@@ -77,7 +77,7 @@ func (p *constantPage) readValue(x *enc21pb.ConstantLayout, buffer bool) error {
 	t := p.leaf.value
 	if x.InlineValue != nil {
 		p.value = x.GetInlineValue()
-		if t.kind == boolValues && len(p.value) == 1 || t.kind == fixedValues && len(p.value) == t.width {
+		if t.kind == boolValues && t.items == 0 && len(p.value) == 1 || t.kind == fixedValues && len(p.value) == t.width {
 			return nil
 		}
 		return corrupt("constant of %d bytes, which does not fit the type of the column", len(p.value))
@@ -133,7 +133,7 @@ func (p *constantPage) setScalar(parts [][]byte) error {
 		}
 	case t.kind == fixedValues && len(last) >= t.width:
 		p.value = last[:t.width]
-	case t.kind == boolValues && len(last) >= 1:
+	case t.kind == boolValues && t.items == 0 && len(last) >= 1:
 		p.value = last[:1]
 	default:
 		return unsupported("constant of %d buffers for type %s", len(parts), p.leaf.node.Type)

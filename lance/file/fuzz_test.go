@@ -75,7 +75,7 @@ func fuzzLeaf(kind, nesting uint8) (*leaf, error) {
 	if err != nil {
 		return nil, err
 	}
-	leaves, err := leavesOf([]*schema.Node{root})
+	leaves, err := leavesOf(root, nil)
 	if err != nil {
 		return nil, err
 	}

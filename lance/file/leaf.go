@@ -18,13 +18,15 @@ const (
 	boolValues                      // one bit per value
 	variableValues                  // offsets and bytes
 	nullValues                      // no values at all
+	packedValues                    // the values of several fields, side by side
 )
 
 // valueType describes the values of a leaf, nullability aside.
 type valueType struct {
 	kind valueKind
 	// width is the number of bytes of a fixed value; for a fixed size list it
-	// is items * itemWidth.
+	// is items * itemWidth, for packed values the sum of the fixed fields. It is
+	// 0 for bits.
 	width int
 	items int // items of a fixed size list, else 0; of nested ones, the innermost
 	// dims are the sizes of nested fixed size lists, outer first; items is their
@@ -32,6 +34,26 @@ type valueType struct {
 	dims      []int
 	itemWidth int // bytes of one item or of the value itself
 	wide      bool
+	fields    []valueType // of packed values
+}
+
+// bits is the width of a value, of fixed ones and those that are bits.
+func (v valueType) bits() int {
+	switch v.kind {
+	case boolValues:
+		return max(1, v.items)
+	case packedValues:
+		return 8 * v.width * max(1, v.items)
+	}
+	return 8 * v.width
+}
+
+// itemBits is the width of one item of a fixed size list.
+func (v valueType) itemBits() int {
+	if v.kind == boolValues {
+		return 1
+	}
+	return 8 * v.itemWidth
 }
 
 // itemsAt is how many items the lists of a level have in one value.
@@ -58,12 +80,7 @@ func valueTypeOf(dt arrow.DataType) (valueType, error) {
 	case *arrow.LargeStringType, *arrow.LargeBinaryType:
 		return valueType{kind: variableValues, wide: true}, nil
 	case *arrow.FixedSizeListType:
-		item, err := valueTypeOf(dt.Elem())
-		if err != nil || item.kind != fixedValues || dt.Len() < 1 || int64(dt.Len())*int64(item.width) > maxValueBytes {
-			return valueType{}, unsupported("type %s", dt)
-		}
-		n := int(dt.Len())
-		return valueType{width: n * item.width, items: n * max(1, item.items), itemWidth: item.itemWidth, dims: append([]int{n}, item.dims...)}, nil
+		return listValueType(dt)
 	case arrow.FixedWidthDataType:
 		w := dt.BitWidth() / 8
 		if w < 1 || w > maxValueBytes || dt.BitWidth()%8 != 0 {
@@ -72,6 +89,46 @@ func valueTypeOf(dt arrow.DataType) (valueType, error) {
 		return valueType{width: w, itemWidth: w}, nil
 	}
 	return valueType{}, unsupported("type %s", dt)
+}
+
+func listValueType(dt *arrow.FixedSizeListType) (valueType, error) {
+	item, err := valueTypeOf(dt.Elem())
+	sized := item.kind == fixedValues || item.kind == boolValues
+	if err != nil || !sized || dt.Len() < 1 || int64(dt.Len())*int64(item.bits()) > maxValueBytes*8 {
+		return valueType{}, unsupported("type %s", dt)
+	}
+	n := int(dt.Len())
+	return valueType{kind: item.kind, width: n * item.width, items: n * max(1, item.items), itemWidth: item.itemWidth, dims: append([]int{n}, item.dims...)}, nil
+}
+
+// packedTypeOf is the type of a packed struct or, in version 2.0, of a fixed
+// size list of them.
+func packedTypeOf(dt arrow.DataType) (valueType, error) {
+	switch dt := dt.(type) {
+	case *arrow.StructType:
+		t := valueType{kind: packedValues}
+		for _, f := range dt.Fields() {
+			field, err := packedTypeOf(f.Type)
+			if err != nil {
+				return t, err
+			}
+			if field.kind == nullValues || t.width+field.width > maxValueBytes {
+				return t, unsupported("a packed struct with field %s of type %s", f.Name, f.Type)
+			}
+			t.fields, t.width = append(t.fields, field), t.width+field.width
+		}
+		return t, nil
+	case *arrow.FixedSizeListType:
+		if dt.Elem().ID() != arrow.STRUCT {
+			return valueTypeOf(dt)
+		}
+		t, err := packedTypeOf(dt.Elem())
+		if t.items = int(dt.Len()); err == nil && (t.items < 1 || t.width > maxValueBytes/t.items) {
+			err = unsupported("type %s", dt)
+		}
+		return t, err
+	}
+	return valueTypeOf(dt)
 }
 
 // align is the alignment the values need in memory.
@@ -93,43 +150,56 @@ type leaf struct {
 	outer  bool
 	levels levelScheme
 	value  valueType
+	// packed is the struct whose fields are all in this column, or nil; node may
+	// have only some of them.
+	packed *schema.Node
+	// perRow is the number of entries of a row: that of the items of the fixed
+	// size lists of structs around the leaf.
+	perRow uint64
 }
 
-// leavesOf returns the leaves below the roots, in pre-order.
-func leavesOf(roots []*schema.Node) ([]*leaf, error) {
-	var out []*leaf
-	for _, n := range roots {
-		var err error
-		if out, err = appendLeaves(out, n, n.Field.GetName(), nil); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+// leavesOf returns the leaves below a root, in pre-order. Structs in packed, by
+// field id, are leaves.
+func leavesOf(root *schema.Node, packed map[int32]*schema.Node) ([]*leaf, error) {
+	return appendLeaves(nil, root, root.Field.GetName(), nil, packed)
 }
 
 // appendLeaves adds the leaves below n; outer are the layers above n, outer
 // first.
-func appendLeaves(out []*leaf, n *schema.Node, path string, outer []*schema.Node) ([]*leaf, error) {
+func appendLeaves(out []*leaf, n *schema.Node, path string, outer []*schema.Node, packed map[int32]*schema.Node) ([]*leaf, error) {
 	outer = append(outer[:len(outer):len(outer)], n)
-	if len(n.Children) == 0 && n.Type.ID() != arrow.STRUCT {
-		l, err := newLeaf(n, path, outer)
+	whole := packed[n.Field.GetId()]
+	if whole != nil || len(n.Children) == 0 && n.Type.ID() != arrow.STRUCT {
+		l, err := newLeaf(n, path, outer, whole)
 		return append(out, l), err
 	}
 	for _, c := range n.Children {
 		var err error
-		if out, err = appendLeaves(out, c, path+"."+c.Field.GetName(), outer); err != nil {
+		if out, err = appendLeaves(out, c, path+"."+c.Field.GetName(), outer, packed); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-func newLeaf(n *schema.Node, path string, outer []*schema.Node) (*leaf, error) {
-	v, err := valueTypeOf(n.Type)
+// columnType is the type of the values of a column, which holds the fields of
+// whole unless that is nil.
+func columnType(n, whole *schema.Node) (valueType, error) {
+	if whole != nil {
+		return packedTypeOf(whole.Type)
+	}
+	return valueTypeOf(n.Type)
+}
+
+func newLeaf(n *schema.Node, path string, outer []*schema.Node, whole *schema.Node) (*leaf, error) {
+	v, err := columnType(n, whole)
 	if err != nil {
 		return nil, inColumn(path, err)
 	}
-	l := &leaf{node: n, path: path, value: v}
+	l := &leaf{node: n, path: path, value: v, packed: whole}
+	if l.perRow, err = entriesPerRow(outer); err != nil {
+		return nil, inColumn(path, err)
+	}
 	s := levelScheme{lists: make([]bool, len(outer)), nullable: make([]bool, len(outer))}
 	mayBeNull := false
 	for i, o := range outer {
@@ -140,6 +210,26 @@ func newLeaf(n *schema.Node, path string, outer []*schema.Node) (*leaf, error) {
 	}
 	l.levels = s.number()
 	return l, nil
+}
+
+// entriesPerRow multiplies the sizes of fixed size lists of structs. Beside lists
+// of other sizes their items are not a multiple of anything; no implementation
+// reads those.
+func entriesPerRow(outer []*schema.Node) (uint64, error) {
+	n, structs, lists := uint64(1), false, false
+	for _, o := range outer {
+		lists = lists || isList(o)
+		if t, ok := o.Type.(*arrow.FixedSizeListType); ok && len(o.Children) > 0 {
+			n, structs = n*uint64(t.Len()), true
+		}
+		if n > maxValueBytes {
+			return 0, unsupported("fixed size lists of structs with more than %d items in a row", maxValueBytes)
+		}
+	}
+	if structs && lists {
+		return 0, unsupported("fixed size lists of structs inside or around lists or maps")
+	}
+	return n, nil
 }
 
 func isList(n *schema.Node) bool {

@@ -233,6 +233,29 @@ func packBelow(bits []byte, def []uint16, level uint16) {
 	}
 }
 
+// joinItems makes one entry of each n, the items of a fixed size list, whose
+// layer is the next. It reports whether the items agree on the layers from it on
+// outwards; there must be no list among the layers.
+func (u *unraveler) joinItems(n int) bool {
+	b, level := u.b, u.b.scheme.base[u.layer]
+	if len(b.def) == 0 {
+		b.n /= n
+		return true
+	}
+	kept := len(b.def) / n
+	for i := range kept {
+		first := b.def[i*n]
+		for _, d := range b.def[i*n : (i+1)*n] {
+			if d != first && (d >= level || first >= level) {
+				return false
+			}
+		}
+		b.def[i] = first
+	}
+	b.def, b.n = b.def[:kept], kept
+	return true
+}
+
 // lists consumes the next layer, which must be a list. It calls emit for each
 // list with the index of its first element and whether it is valid, and returns
 // the number of lists and of elements.

@@ -12,12 +12,14 @@ import (
 
 	"github.com/lakeplane/lake/lance/lancepb/containerpb"
 	"github.com/lakeplane/lake/lance/lancepb/enc21pb"
+	"github.com/lakeplane/lake/lance/schema"
 )
 
 // leafBatch collects what one leaf contributes to a batch.
 type leafBatch struct {
 	levels levelBuffer
 	values *sink
+	packed *schema.Node // the struct that packed values are the fields of
 }
 
 // pageReader decodes rows of one page. It keeps scratch memory and serves one

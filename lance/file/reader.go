@@ -4,7 +4,6 @@ package file
 
 import (
 	"context"
-	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -35,7 +34,7 @@ type Reader struct {
 	roots   []*schema.Node
 	columns map[int32]int // field id to column
 	has     map[int32]bool
-	packed  map[int32]bool // structs that are one column
+	packed  map[int32]*schema.Node // structs that are one column
 }
 
 // Open reads the metadata of a file. The source stays with the caller and must
@@ -86,7 +85,7 @@ func (r *Reader) mapColumns(o Options) error {
 		}
 		r.columns[id] = int(numbers[i])
 	}
-	r.has, r.packed = make(map[int32]bool), make(map[int32]bool)
+	r.has, r.packed = make(map[int32]bool), make(map[int32]*schema.Node)
 	for _, n := range r.roots {
 		r.markHeld(n)
 	}
@@ -104,7 +103,8 @@ func (r *Reader) markHeld(n *schema.Node) bool {
 		_, held = r.columns[n.Field.GetId()]
 	}
 	if !held && r.isPacked(n) {
-		r.packed[n.Field.GetId()], held = true, true
+		r.packed[n.Field.GetId()], held = n, true
+		n.Walk(func(c *schema.Node) { r.has[c.Field.GetId()] = true })
 	}
 	if held {
 		r.has[n.Field.GetId()] = true
@@ -116,17 +116,13 @@ func (r *Reader) markHeld(n *schema.Node) bool {
 // itself. To leave it out would look as if it had no values.
 func (r *Reader) isPacked(n *schema.Node) bool {
 	_, column := r.columns[n.Field.GetId()]
-	return column && len(n.Children) > 0 && (r.c.minor > 0 || markedPacked(n))
+	return column && len(n.Children) > 0 && (r.c.minor > 0 || inOneColumn(n, true))
 }
 
-// markedPacked tells whether the metadata of a field asks for one column.
-func markedPacked(n *schema.Node) bool {
-	for _, key := range []string{"packed", "lance-encoding:packed"} {
-		if strings.EqualFold(string(n.Field.GetMetadata()[key]), "true") {
-			return true
-		}
-	}
-	return false
+// inOneColumn tells whether a field and what is below it are one column: packed
+// structs are, and in version 2.0 the structs of fixed size lists.
+func inOneColumn(n *schema.Node, v20 bool) bool {
+	return len(n.Children) > 0 && (n.Packed() || v20 && n.Type.ID() == arrow.FIXED_SIZE_LIST)
 }
 
 // ownColumns pairs the fields of the list in the file with its columns: in
@@ -148,7 +144,7 @@ func ownColumns(c *container) (ids, numbers []int32, err error) {
 
 // walkColumns calls add for the fields with a column, in pre-order.
 func walkColumns(n *schema.Node, inner bool, add func(*schema.Node)) {
-	if markedPacked(n) && len(n.Children) > 0 {
+	if inOneColumn(n, inner) {
 		add(n)
 		return
 	}
@@ -197,9 +193,7 @@ func (r *Reader) project(fields []int32) ([]*schema.Node, error) {
 	var out []*schema.Node
 	for _, n := range r.roots {
 		keep := make(map[*schema.Node]bool)
-		if err := r.selectLeaves(n, len(fields) == 0, wanted, found, keep); err != nil {
-			return nil, err
-		}
+		r.selectLeaves(n, len(fields) == 0, wanted, found, keep)
 		if kept := n.Prune(func(leaf *schema.Node) bool { return keep[leaf] }); kept != nil {
 			out = append(out, kept)
 		}
@@ -212,28 +206,16 @@ func (r *Reader) project(fields []int32) ([]*schema.Node, error) {
 	return out, nil
 }
 
-func anyWanted(n *schema.Node, wanted map[int32]bool) bool {
-	found := false
-	n.Walk(func(c *schema.Node) { found = found || wanted[c.Field.GetId()] })
-	return found
-}
-
 // selectLeaves marks the leaves at or below a wanted field that the file has.
-func (r *Reader) selectLeaves(n *schema.Node, inside bool, wanted, found map[int32]bool, keep map[*schema.Node]bool) error {
+func (r *Reader) selectLeaves(n *schema.Node, inside bool, wanted, found map[int32]bool, keep map[*schema.Node]bool) {
 	id := n.Field.GetId()
 	if wanted[id] {
 		inside, found[id] = true, true
 	}
-	if r.packed[id] && (inside || anyWanted(n, wanted)) {
-		return inColumn(n.Field.GetName(), unsupported("a packed struct"))
-	}
 	for _, c := range n.Children {
-		if err := r.selectLeaves(c, inside, wanted, found, keep); err != nil {
-			return err
-		}
+		r.selectLeaves(c, inside, wanted, found, keep)
 	}
 	if len(n.Children) == 0 && inside && r.has[id] {
 		keep[n] = true
 	}
-	return nil
 }

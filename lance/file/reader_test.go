@@ -329,7 +329,7 @@ func TestLevelsAreThoseOfTheSpecification(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	leaves, err := leavesOf(roots)
+	leaves, err := leavesOf(roots[0], nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -189,8 +189,8 @@ func (r *Reader) bytesPerRow(n *schema.Node) uint64 {
 				stored += min(s, r.c.in.size)
 			}
 		}
-		if t, err := valueTypeOf(n.Type); err == nil {
-			width += uint64(t.width)
+		if t, err := columnType(n, r.packed[n.Field.GetId()]); err == nil {
+			width += uint64(t.bits()+7) / 8
 		}
 	})
 	return max(width, stored/max(1, r.Rows()))

@@ -36,13 +36,19 @@ type sink struct {
 
 	offsets *memory.Buffer // n+1 offsets of variable values
 
+	fields []*sink // of packed values
+
 	// itemValid are the bits of the items of fixed size lists, by level; nil for
 	// all valid.
 	itemValid []*memory.Buffer
 }
 
 func newSink(t valueType, mem memory.Allocator, limit int) *sink {
-	return &sink{t: t, mem: mem, limit: limit, itemValid: make([]*memory.Buffer, len(t.dims))}
+	s := &sink{t: t, mem: mem, limit: limit, itemValid: make([]*memory.Buffer, len(t.dims))}
+	for _, f := range t.fields {
+		s.fields = append(s.fields, newSink(f, mem, limit))
+	}
+	return s
 }
 
 // release frees what finish did not hand out.
@@ -55,6 +61,9 @@ func (s *sink) release() {
 	}
 	releaseBuffers(s.itemValid)
 	clear(s.itemValid)
+	for _, f := range s.fields {
+		f.release()
+	}
 	s.n, s.used, s.view, s.own = 0, 0, nil, nil
 }
 
@@ -63,7 +72,7 @@ func (s *sink) release() {
 func (s *sink) expect(values, bytes int) {
 	switch s.t.kind {
 	case boolValues:
-		bytes = int(bitutil.BytesForBits(int64(values))) + 1
+		bytes = int(bitutil.BytesForBits(int64(values)*int64(s.t.bits()))) + 1
 	case fixedValues:
 		bytes = values * s.t.width
 		if s.view != nil {
@@ -138,15 +147,21 @@ func (s *sink) copyView() {
 	s.used = len(v)
 }
 
-// bits appends n bits from bit position off of b.
+// bits appends n values of one bit, or of one an item, from value off of b.
 func (s *sink) bits(b []byte, off, n int) {
-	total := int(bitutil.BytesForBits(int64(s.n + n)))
+	w := s.t.bits()
+	s.zeroBits(n)
+	bitutil.CopyBitmap(b, off*w, n*w, s.buf.Buf(), s.n*w)
+	s.n += n
+}
+
+// zeroBits makes room for the bits of n more values.
+func (s *sink) zeroBits(n int) {
+	total := int(bitutil.BytesForBits(int64(s.n+n) * int64(s.t.bits())))
 	if total > s.used {
 		clear(s.growBuf(total - s.used))
 		s.used = total
 	}
-	bitutil.CopyBitmap(b, off, n, s.buf.Buf(), s.n)
-	s.n += n
 }
 
 // skip appends n values of no content: they are null.
@@ -156,10 +171,12 @@ func (s *sink) skip(n int) {
 		s.appendItemsValid(nil, nil, 0, n)
 		clear(s.fixed(n))
 	case boolValues:
-		total := int(bitutil.BytesForBits(int64(s.n + n)))
-		if total > s.used {
-			clear(s.growBuf(total - s.used))
-			s.used = total
+		s.appendItemsValid(nil, nil, 0, n)
+		s.zeroBits(n)
+		s.n += n
+	case packedValues:
+		for _, f := range s.fields {
+			f.skip(n * max(1, s.t.items))
 		}
 		s.n += n
 	case variableValues:
@@ -167,6 +184,27 @@ func (s *sink) skip(n int) {
 	default:
 		s.n += n
 	}
+}
+
+// skipItems appends n fixed size lists of which all items are null below the
+// levels that valid has the bits of, from list off on.
+func (s *sink) skipItems(n int, valid [][]byte, off int) {
+	for level := range s.t.dims {
+		switch {
+		case level < len(valid):
+			s.appendItemValid(level, valid[level], off, n)
+		case level == len(valid):
+			s.appendItemValid(level, make([]byte, (n*s.t.itemsAt(level)+7)/8), 0, n)
+		default:
+			s.appendItemValid(level, nil, 0, n)
+		}
+	}
+	if s.t.kind == boolValues {
+		s.zeroBits(n)
+		s.n += n
+		return
+	}
+	clear(s.fixed(n))
 }
 
 // appendItemsValid appends the validity of the items of n fixed size lists. bits

@@ -33,13 +33,14 @@ type column20 struct {
 	batch leafBatch
 }
 
-func newColumn20(c *container, n *schema.Node, number int) (*column20, error) {
+func newColumn20(c *container, n, packed *schema.Node, number int) (*column20, error) {
 	col := &column20{c: c, list: isList(n), pages: c.columns[number].GetPages(), open: -1}
 	if !col.list {
 		var err error
-		if col.t, err = valueTypeOf(n.Type); err != nil {
+		if col.t, err = columnType(n, packed); err != nil {
 			return nil, err
 		}
+		col.batch.packed = packed
 	}
 	scheme := levelScheme{lists: []bool{false}, nullable: []bool{true}}
 	col.batch.levels.scheme = scheme.number()
@@ -145,17 +146,18 @@ func (col *column20) decodeValues(d *pageDecoder20, i, n int) error {
 		return err
 	}
 	p := &col.page
-	if col.t.kind == variableValues && !p.isRun && !p.nulls && p.bits%8 == 0 {
+	if p.packed && col.t.kind != packedValues {
+		return unsupported("a packed struct or a blob in a column of another type")
+	}
+	if col.t.kind == variableValues && !p.isRun && !p.nulls && !p.itemNull && p.bits%8 == 0 {
 		p.asRun()
 	}
-	fits := p.nulls
+	fits := p.nulls || p.itemNull && len(p.itemValid) < len(col.t.dims)
 	switch col.t.kind {
 	case variableValues:
 		fits = fits || p.isRun
-	case boolValues:
-		fits = fits || !p.isRun && p.bits == 1
-	case fixedValues:
-		fits = fits || !p.isRun && p.bits == col.t.width*8
+	case boolValues, fixedValues, packedValues:
+		fits = fits || !p.isRun && !p.itemNull && p.bits == col.t.bits() && p.packed == (col.t.kind == packedValues)
 	}
 	if !fits {
 		return corrupt("values of %d bits, which does not fit the type of the column", p.bits)
@@ -184,13 +186,20 @@ func (p *page20) appendTo(out *leafBatch, from, to int) error {
 	switch {
 	case p.nulls:
 		s.skip(n)
+	case p.itemNull:
+		s.skipItems(n, p.itemValid, from)
 	case p.isRun:
 		return s.append(p.run, from, n)
-	case s.t.kind == boolValues:
-		s.bits(p.fixed, from, n)
+	case s.t.kind == packedValues:
+		w := s.t.bits() / 8
+		s.packedRows(p.fixed[from*w:to*w], n)
 	default:
 		for level := range s.t.dims {
 			s.appendItemValid(level, p.itemsValid(level), from, n)
+		}
+		if s.t.kind == boolValues {
+			s.bits(p.fixed, from, n)
+			return nil
 		}
 		w := s.t.width
 		s.borrow(n, p.fixed[from*w:to*w], nil)
@@ -224,22 +233,34 @@ type rootColumn20 struct {
 
 func newRootColumn20(r *Reader, root *schema.Node) (columnReader, error) {
 	rc := &rootColumn20{node: root, mem: r.mem, columns: make(map[*schema.Node]*column20)}
-	var first error
-	root.Walk(func(n *schema.Node) {
-		if n.Type.ID() == arrow.STRUCT || first != nil {
-			return
-		}
-		number, ok := r.columns[n.Field.GetId()]
-		if !ok {
-			first = corrupt("field %d has no column", n.Field.GetId())
-			return
-		}
-		rc.columns[n], first = newColumn20(r.c, n, number)
-	})
-	if first != nil {
-		return nil, inColumn(root.Field.GetName(), first)
+	if err := rc.open(r, root); err != nil {
+		return nil, inColumn(root.Field.GetName(), err)
 	}
 	return rc, nil
+}
+
+// open opens the columns of n and of what is below it.
+func (rc *rootColumn20) open(r *Reader, n *schema.Node) error {
+	packed := r.packed[n.Field.GetId()]
+	if packed != nil || n.Type.ID() != arrow.STRUCT {
+		number, ok := r.columns[n.Field.GetId()]
+		if !ok {
+			return corrupt("field %d has no column", n.Field.GetId())
+		}
+		var err error
+		if rc.columns[n], err = newColumn20(r.c, n, packed, number); err != nil {
+			return err
+		}
+	}
+	if packed != nil {
+		return nil
+	}
+	for _, c := range n.Children {
+		if err := rc.open(r, c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (rc *rootColumn20) close() {}
@@ -254,15 +275,17 @@ func (rc *rootColumn20) read(ranges []rows, _ uint64, limit int) (arrow.Array, e
 }
 
 func (rc *rootColumn20) data(n *schema.Node, ranges []rows, limit int) (arrow.ArrayData, error) {
+	col := rc.columns[n]
 	switch n.Type.ID() {
 	case arrow.STRUCT:
-		return rc.structure(n, ranges, limit)
+		if col == nil {
+			return rc.structure(n, ranges, limit)
+		}
 	case arrow.LIST, arrow.LARGE_LIST:
 		return rc.list(n, ranges, limit)
 	case arrow.MAP:
 		return nil, unsupported("a map in version 2.0")
 	}
-	col := rc.columns[n]
 	if err := col.fill(rc.mem, ranges, limit); err != nil {
 		return nil, err
 	}

@@ -18,12 +18,15 @@ type page20 struct {
 	nulls bool   // every value is null; nothing else is set
 	valid []byte // bits, nil for all valid
 
-	fixed []byte // fixed values of bits width each, or
-	bits  int
-	run   varRun // variable values
-	isRun bool
+	fixed  []byte // fixed values of bits width each, or
+	bits   int
+	packed bool   // they are rows of several fields
+	run    varRun // variable values
+	isRun  bool
 
 	itemValid [][]byte // bits of the items of fixed size lists, outer first, nil for all valid
+	// itemNull says that the items below those are all null; there are no values.
+	itemNull bool
 }
 
 // itemsValid is the validity of the items of a level.
@@ -62,6 +65,8 @@ func (d *pageDecoder20) decode(e *enc20pb.ArrayEncoding, n, depth int) (page20, 
 		return d.fsst(x.Fsst, n, depth)
 	case *enc20pb.ArrayEncoding_FixedSizeBinary:
 		return d.fixedBinary(x.FixedSizeBinary, n, depth)
+	case *enc20pb.ArrayEncoding_PackedStruct:
+		return d.packed(x.PackedStruct, n, depth)
 	case *enc20pb.ArrayEncoding_Bitpacked:
 		return d.bitpacked(x.Bitpacked, n)
 	case *enc20pb.ArrayEncoding_BitpackedForNonNeg:
@@ -119,6 +124,22 @@ func (d *pageDecoder20) flat(x *enc20pb.Flat, n int) (page20, error) {
 	return page20{n: n, fixed: b, bits: f.width}, nil
 }
 
+// packed decodes the rows of a packed struct to values of all their bits.
+func (d *pageDecoder20) packed(x *enc20pb.PackedStruct, n, depth int) (page20, error) {
+	bits, err := packedBits(x, depth)
+	if err != nil {
+		return page20{}, err
+	}
+	b, err := d.buffer(x.GetBuffer())
+	if err != nil {
+		return page20{}, err
+	}
+	if uint64(n)*uint64(bits) > uint64(len(b))*8 {
+		return page20{}, corrupt("%d rows of a packed struct of %d bits in %d bytes", n, bits, len(b))
+	}
+	return page20{n: n, fixed: b, bits: bits, packed: true}, nil
+}
+
 func inflate20(name string, b []byte) ([]byte, error) {
 	switch name {
 	case "", "none":
@@ -137,8 +158,11 @@ func (d *pageDecoder20) list(x *enc20pb.FixedSizeList, n, depth int) (page20, er
 		return page20{}, corrupt("%d lists of %d items", n, dim)
 	}
 	p, err := d.decode(x.GetItems(), n*dim, depth)
-	if err != nil || p.nulls {
-		return page20{n: n, nulls: p.nulls}, err
+	if err != nil {
+		return page20{}, err
+	}
+	if p.nulls {
+		return page20{n: n, itemNull: true}, nil
 	}
 	if p.isRun || p.bits > maxValueBytes*8/dim {
 		return page20{}, unsupported("fixed size lists of other than numbers in version 2.0")

@@ -143,7 +143,7 @@ func matchNode(want, got *schema.Node, path string) error {
 
 func (w *Writer) addColumns(roots []*schema.Node, o WriterOptions) error {
 	for i, n := range roots {
-		leaves, err := leavesOf([]*schema.Node{n})
+		leaves, err := leavesOf(n, nil)
 		if err != nil {
 			return err
 		}

@@ -28,14 +28,12 @@ type zipPage struct {
 	word     int // bytes of a control word
 	indexLen int // bytes of an entry of the row index, 0 without one
 
-	width     int   // bytes of a fixed value, item validity included
-	itemValid int   // of these, bytes of item validity
-	valid     []int // its levels
-	lenBytes  int   // bytes of the length of a variable value, else 0
-	codec     *varCodec
+	fixed    fixedLayout
+	lenBytes int // bytes of the length of a variable value, else 0
+	codec    *varCodec
+	packed   *packedCodec // instead of codec
 
 	rep, def []uint16
-	bits     [][]byte // validity of the items of one value
 }
 
 func openZip(x *enc21pb.FullZipLayout, bufs *pageBuffers, rows uint64, l *leaf) (*zipPage, error) {
@@ -71,53 +69,31 @@ func (z *zipPage) setValues(x *enc21pb.FullZipLayout) error {
 	e := x.GetValueCompression()
 	switch d := x.GetDetails().(type) {
 	case *enc21pb.FullZipLayout_BitsPerValue:
-		return z.setFixed(e, d.BitsPerValue)
+		var err error
+		z.fixed, err = newFixedLayout(e, uint64(d.BitsPerValue), t)
+		return err
 	case *enc21pb.FullZipLayout_BitsPerOffset:
-		if t.kind != variableValues || d.BitsPerOffset != 32 && d.BitsPerOffset != 64 {
+		if t.kind != variableValues && t.kind != packedValues || d.BitsPerOffset != 32 && d.BitsPerOffset != 64 {
 			return corrupt("lengths of %d bits, which does not fit the type of the column", d.BitsPerOffset)
 		}
 		z.lenBytes = int(d.BitsPerOffset / 8)
 		var err error
+		if t.kind == packedValues {
+			z.packed, err = newPackedCodec(e, t, 0)
+			return err
+		}
 		z.codec, err = newVarCodec(e)
 		return err
 	}
 	return corrupt("a full-zip page without the width of its values")
 }
 
-func (z *zipPage) setFixed(e *enc21pb.CompressiveEncoding, bits uint32) error {
-	t := z.leaf.value
-	var err error
-	if z.valid, err = validOf(e, t); err != nil {
-		return err
-	}
-	for _, level := range z.valid {
-		z.itemValid += (t.itemsAt(level) + 7) / 8
-	}
-	if len(z.valid) == 0 {
-		c, err := newFixedCodec(e)
-		if err != nil {
-			return err
-		}
-		if _, plain := c.(flat); !plain {
-			return unsupported("encoding %s in a full-zip page", encodingName(e))
-		}
-		if c.bits() != int(bits) {
-			return corrupt("values of %d and of %d bits", c.bits(), bits)
-		}
-	}
-	z.width = t.width + z.itemValid
-	if t.kind != fixedValues || uint64(bits) != uint64(z.width)*8 {
-		return corrupt("values of %d bits, which does not fit the type of the column", bits)
-	}
-	return nil
-}
-
 // setIndex finds the width of the row index, which is needed unless every row
 // takes the same number of bytes.
 func (z *zipPage) setIndex() error {
 	if !z.hasRep && z.lenBytes == 0 {
-		if need, ok := mulRows(z.rows, z.word+z.width); !ok || need > z.bufs.size(zipDataBuffer) {
-			return corrupt("%d rows of %d bytes in a buffer of %d", z.rows, z.word+z.width, z.bufs.size(zipDataBuffer))
+		if need, ok := mulRows(z.rows, z.word+z.fixed.width); !ok || need > z.bufs.size(zipDataBuffer) {
+			return corrupt("%d rows of %d bytes in a buffer of %d", z.rows, z.word+z.fixed.width, z.bufs.size(zipDataBuffer))
 		}
 		return nil
 	}
@@ -150,7 +126,7 @@ func (z *zipPage) span(from, to uint64) (buffer int, off, n uint64, err error) {
 		return 0, 0, 0, corrupt("rows %d to %d of a page with %d", from, to, z.rows)
 	}
 	if z.indexLen == 0 {
-		size := uint64(z.word + z.width)
+		size := uint64(z.word + z.fixed.width)
 		return zipDataBuffer, from * size, (to - from) * size, nil
 	}
 	start, err := z.indexEntry(from)
@@ -184,13 +160,20 @@ func (z *zipPage) read(from, to uint64, out *leafBatch) error {
 	if err != nil {
 		return err
 	}
-	if z.word == 0 && z.lenBytes == 0 && z.itemValid == 0 {
+	if z.word == 0 && z.lenBytes == 0 && z.fixed.plain() && z.leaf.value.kind == fixedValues {
 		out.levels.appendValues(int(to - from))
 		out.values.appendItemsValid(nil, nil, 0, int(to-from))
 		out.values.borrow(int(to-from), b, own)
 		return nil
 	}
 	out.values.expect(int(to-from), len(b))
+	if z.word+z.fixed.width+z.lenBytes == 0 { // lists of nothing but nulls
+		for range to - from {
+			z.fixed.append(nil, out.values)
+		}
+		out.levels.appendValues(int(to - from))
+		return nil
+	}
 	return z.readEntries(b, int(to-from), out)
 }
 
@@ -215,7 +198,7 @@ func (z *zipPage) readEntries(b []byte, rows int, out *leafBatch) error {
 			return err
 		}
 	}
-	if started != rows && (z.word+z.width+z.lenBytes > 0) {
+	if started != rows {
 		return corrupt("%d rows where the index has %d", started, rows)
 	}
 	rep, def := z.rep, z.def
@@ -278,31 +261,24 @@ func (z *zipPage) value(b []byte, def uint16, out *leafBatch) ([]byte, error) {
 		return z.fixedValue(b, out)
 	}
 	if def != 0 {
-		out.values.sameOffset(1)
+		out.values.skip(1)
 		return b, nil
 	}
-	if len(b) < z.lenBytes {
-		return nil, corrupt("length of %d bytes in %d bytes", z.lenBytes, len(b))
+	v, rest, err := lengthPrefixed(b, z.lenBytes)
+	switch {
+	case err != nil:
+	case z.packed != nil:
+		err = z.packed.value(v, out.values)
+	default:
+		err = z.codec.value(v, out.values)
 	}
-	n := index(b, z.lenBytes, 0)
-	b = b[z.lenBytes:]
-	if n > uint64(len(b)) {
-		return nil, corrupt("value of %d bytes in %d bytes", n, len(b))
-	}
-	return b[n:], z.codec.value(b[:n], out.values)
+	return rest, err
 }
 
 func (z *zipPage) fixedValue(b []byte, out *leafBatch) ([]byte, error) {
-	if len(b) < z.width {
-		return nil, corrupt("value of %d bytes in %d bytes", z.width, len(b))
+	if len(b) < z.fixed.width {
+		return nil, corrupt("value of %d bytes in %d bytes", z.fixed.width, len(b))
 	}
-	valid, at := z.bits[:0], 0
-	for _, level := range z.valid {
-		n := (out.values.t.itemsAt(level) + 7) / 8
-		valid, at = append(valid, b[at:at+n]), at+n
-	}
-	z.bits = valid
-	out.values.appendItemsValid(z.valid, valid, 0, 1)
-	copy(out.values.fixed(1), b[z.itemValid:z.width])
-	return b[z.width:], nil
+	z.fixed.append(b, out.values)
+	return b[z.fixed.width:], nil
 }

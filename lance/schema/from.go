@@ -25,7 +25,10 @@ const (
 
 // refusedMetadata are field metadata keys that ask a Lance writer for a layout
 // Lake does not write; keeping them on plain data would mislead readers.
-var refusedMetadata = []string{"lance-encoding:blob", "lance-encoding:packed", "packed"}
+var refusedMetadata = append([]string{"lance-encoding:blob"}, packedKeys...)
+
+// packedKeys ask for a packed struct, by either name.
+var packedKeys = []string{"lance-encoding:packed", "packed"}
 
 // FromArrow returns the Lance fields of a schema, in pre-order, with ids from 0
 // and parent -1 for root fields. Names, nullability and field metadata are
@@ -46,8 +49,8 @@ func FromArrow(s *arrow.Schema) ([]*lancepb.Field, error) {
 
 // Check reports whether Lake can store the schema: null, bool, integers,
 // floats, utf8, binary, their large variants, date, time, timestamp, duration,
-// decimal, fixed size binary, fixed size lists of numbers, decimals or such lists,
-// lists and structs.
+// decimal, fixed size binary, fixed size lists of such values with one width of
+// whole bytes or of such lists, lists and structs.
 // It fails with a [lake.Invalid] error naming the column path and the reason.
 func Check(s *arrow.Schema) error {
 	_, err := FromArrow(s)
@@ -110,7 +113,7 @@ func (b *fieldBuilder) field(f arrow.Field, path []string, parent int32) error {
 func setMetadata(out *lancepb.Field, md arrow.Metadata, path []string) error {
 	for _, key := range refusedMetadata {
 		if v, ok := md.GetValue(key); ok && strings.EqualFold(v, "true") {
-			return refuse(path, "metadata %q asks for a layout that is not supported", key)
+			return refuse(path, "metadata %q asks for a layout that is read but not written; leave it out", key)
 		}
 	}
 	if md.Len() == 0 {

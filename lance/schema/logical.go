@@ -100,29 +100,31 @@ func fixedListName(dt *arrow.FixedSizeListType) (name, refusal string) {
 		return "", "the list size must be at least 1"
 	}
 	item := dt.Elem()
-	if !isItem(item) {
-		return "", "only lists of numbers, decimals or such lists can have a fixed size"
+	if !isItem(item, false) {
+		return "", "only lists of numbers, decimals, dates, times, fixed size binary or such lists can have a fixed size"
 	}
 	name, refusal = leafName(item)
 	return fmt.Sprintf("fixed_size_list:%s:%d", name, dt.Len()), refusal
 }
 
 // isItem reports whether values of dt may be the items of a fixed size list:
-// numbers of whole bytes, and fixed size lists of them, as deep as anything nests.
-func isItem(dt arrow.DataType) bool {
+// values of whole bytes, or bits where they are only read, and fixed size lists
+// of them, as deep as anything nests.
+func isItem(dt arrow.DataType, bits bool) bool {
 	for range MaxDepth {
 		inner, ok := dt.(*arrow.FixedSizeListType)
 		if !ok {
-			return isNumber(dt)
+			return hasWidth(dt) || bits && dt.ID() == arrow.BOOL
 		}
 		dt = inner.Elem()
 	}
 	return false
 }
 
-func isNumber(dt arrow.DataType) bool {
+func hasWidth(dt arrow.DataType) bool {
 	switch dt.ID() {
-	case arrow.DECIMAL128, arrow.DECIMAL256:
+	case arrow.DECIMAL128, arrow.DECIMAL256, arrow.FIXED_SIZE_BINARY,
+		arrow.DATE32, arrow.DATE64, arrow.TIME32, arrow.TIME64, arrow.TIMESTAMP, arrow.DURATION:
 		return true
 	case arrow.INT8, arrow.INT16, arrow.INT32, arrow.INT64,
 		arrow.UINT8, arrow.UINT16, arrow.UINT32, arrow.UINT64,
@@ -190,8 +192,16 @@ func fixedListType(params string) (arrow.DataType, bool) {
 	}
 	size, err := strconv.ParseInt(params[cut+1:], 10, 32)
 	item, known := leafType(params[:cut])
-	if err != nil || size < 1 || !known || !isItem(item) {
+	if err != nil || size < 1 || !known || !isItem(item, true) {
 		return nil, false
 	}
 	return arrow.FixedSizeListOf(int32(size), item), true
+}
+
+// structsIn returns the size of a fixed size list of structs, which has the
+// struct as a child field.
+func structsIn(name string) (size int32, ok bool) {
+	digits, ok := strings.CutPrefix(name, "fixed_size_list:struct:")
+	n, err := strconv.ParseInt(digits, 10, 32)
+	return int32(n), ok && err == nil && n > 0
 }

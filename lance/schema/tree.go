@@ -18,7 +18,8 @@ type Node struct {
 	Field *lancepb.Field
 	// Type is the Arrow type, built from the children where there are any.
 	Type arrow.DataType
-	// Children are the fields of a struct or the one item of a list or map.
+	// Children are the fields of a struct or the one item of a list, a map or a
+	// fixed size list of structs. Other fixed size lists are leaves.
 	Children []*Node
 }
 
@@ -113,6 +114,10 @@ func (n *Node) setType(path []string) error {
 			return lake.Errorf(lake.Unsupported, "column %s: a map of other than one struct of a key that is not null and a value", strings.Join(path, "."))
 		}
 	default:
+		if size, ok := structsIn(name); ok && len(n.Children) == 1 && n.Children[0].Type.ID() == arrow.STRUCT {
+			n.Type = arrow.FixedSizeListOfField(size, n.Children[0].Arrow())
+			return nil
+		}
 		dt, known := leafType(name)
 		if !known {
 			return lake.Errorf(lake.Unsupported, "column %s: logical type %q is not supported", strings.Join(path, "."), name)
@@ -198,6 +203,8 @@ func (n *Node) Prune(keep func(leaf *Node) bool) *Node {
 	switch n.Type.ID() {
 	case arrow.STRUCT:
 		out.Type = arrow.StructOf(arrowFields(out.Children)...)
+	case arrow.FIXED_SIZE_LIST:
+		out.Type = arrow.FixedSizeListOfField(n.Type.(*arrow.FixedSizeListType).Len(), out.Children[0].Arrow())
 	case arrow.MAP:
 		// A map without its keys or its values is a list of what is left.
 		var ok bool
@@ -208,6 +215,20 @@ func (n *Node) Prune(keep func(leaf *Node) bool) *Node {
 		out.Type = listType(n.Field.GetLogicalType(), out.Children[0].Arrow())
 	}
 	return out
+}
+
+// Packed tells whether the metadata of a struct asks for its fields to be stored
+// in one column, row by row.
+func (n *Node) Packed() bool {
+	if n.Type.ID() != arrow.STRUCT {
+		return false
+	}
+	for _, key := range packedKeys {
+		if strings.EqualFold(string(n.Field.GetMetadata()[key]), "true") {
+			return true
+		}
+	}
+	return false
 }
 
 // Walk calls f for the node and everything below it, in pre-order.

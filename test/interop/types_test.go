@@ -141,6 +141,7 @@ func (c typeCase) rows() arrow.RecordBatch {
 func typeCases() []typeCase {
 	f32 := arrow.PrimitiveTypes.Float32
 	point := arrow.StructOf(arrow.Field{Name: "x", Type: f32, Nullable: true}, arrow.Field{Name: "y", Type: f32, Nullable: true})
+	text := arrow.StructOf(arrow.Field{Name: "x", Type: f32, Nullable: true}, arrow.Field{Name: "s", Type: arrow.BinaryTypes.String, Nullable: true})
 	return []typeCase{
 		{name: "bool", typ: arrow.FixedWidthTypes.Boolean, json: "true\nnull"},
 		{name: "integers", typ: arrow.PrimitiveTypes.Uint64, json: "7\nnull"},
@@ -164,6 +165,9 @@ func typeCases() []typeCase {
 		{name: "fixed size binary", typ: &arrow.FixedSizeBinaryType{ByteWidth: 3}, json: "\"YWJj\"\nnull"},
 		{name: "fixed size list", typ: arrow.FixedSizeListOf(2, f32), json: "[1,null]\nnull"},
 		{name: "fixed size list of bool", typ: arrow.FixedSizeListOf(2, arrow.FixedWidthTypes.Boolean), json: "[true,false]\nnull"},
+		{name: "fixed size list of times", typ: arrow.FixedSizeListOf(2, &arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: "UTC"}), json: "[\"2020-01-01T00:00:00Z\",null]\nnull"},
+		{name: "fixed size list of fixed size binary", typ: arrow.FixedSizeListOf(2, &arrow.FixedSizeBinaryType{ByteWidth: 3}), json: "[\"YWJj\",null]\nnull"},
+		{name: "nested fixed size list of bool", typ: arrow.FixedSizeListOf(2, arrow.FixedSizeListOf(3, arrow.FixedWidthTypes.Boolean)), json: "[[true,null,false],[true,true,true]]\nnull"},
 		{name: "fixed size list of decimals", typ: arrow.FixedSizeListOf(2, &arrow.Decimal128Type{Precision: 9}), json: "[\"1\",\"2\"]\nnull"},
 		{name: "nested fixed size list", typ: arrow.FixedSizeListOf(2, arrow.FixedSizeListOf(3, f32)), json: "[[1,2,3],[4,5,6]]\nnull"},
 		{name: "fixed size list of strings", typ: arrow.FixedSizeListOf(2, arrow.BinaryTypes.String), json: "[\"a\",\"b\"]\nnull"},
@@ -172,6 +176,9 @@ func typeCases() []typeCase {
 		{name: "struct", typ: point, json: "{\"x\":1}\nnull", lossy20: true},
 		{name: "struct without fields", typ: arrow.StructOf(), json: "{}\n{}"},
 		{name: "packed struct", typ: point, meta: map[string]string{"packed": "true"}, json: "{\"x\":1,\"y\":2}\n{\"x\":3,\"y\":4}"},
+		{name: "packed struct with strings", typ: text, meta: map[string]string{"packed": "true"}, json: "{\"x\":1,\"s\":\"a\"}\n{\"x\":3,\"s\":\"\"}"},
+		{name: "packed struct with bool", typ: arrow.StructOf(arrow.Field{Name: "b", Type: arrow.FixedWidthTypes.Boolean}), meta: map[string]string{"packed": "true"}, json: "{\"b\":true}\n{\"b\":false}"},
+		{name: "fixed size list of structs with lists", typ: arrow.FixedSizeListOf(2, arrow.StructOf(arrow.Field{Name: "l", Type: arrow.ListOf(f32), Nullable: true})), json: "[{\"l\":[1]},{\"l\":[]}]\nnull"},
 		{name: "map", typ: arrow.MapOf(arrow.BinaryTypes.String, f32), json: "[{\"key\":\"a\",\"value\":1}]\nnull"},
 		{name: "dictionary", typ: &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}, json: "\"a\"\nnull"},
 		{name: "interval", typ: arrow.FixedWidthTypes.MonthDayNanoInterval, json: "null\nnull"},
