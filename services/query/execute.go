@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	storage "github.com/lakeplane/lake/engine"
 	"github.com/lakeplane/lake/internal/untrusted"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/services/access"
@@ -96,9 +97,13 @@ func (s *Server) overPins(ctx context.Context, p access.Principal, claims *ticke
 	if err != nil {
 		return err
 	}
+	snapshots, err := pinned(claims, stmt, handles)
+	if err != nil {
+		return err
+	}
 	req := sqlengine.Request{SQL: selectOf(claims.SQL, stmt)}
 	refs := namesOf(stmt.References)
-	if req.Tables, err = s.tables(ctx, p, refs, claims.Snapshots, handles); err != nil {
+	if req.Tables, err = s.tables(ctx, p, refs, claims.Snapshots, snapshots); err != nil {
 		return err
 	}
 	if anyVirtual(refs) {
@@ -110,7 +115,7 @@ func (s *Server) overPins(ctx context.Context, p access.Principal, claims *ticke
 	if req.Params != nil {
 		defer req.Params.Release()
 	}
-	if err = s.pruneTables(ctx, req, filtersOf(stmt), claims.Snapshots, handles); err != nil {
+	if err = s.pruneTables(ctx, req, filtersOf(stmt), claims.Snapshots, snapshots); err != nil {
 		return err
 	}
 	switch stmt.Kind {
@@ -124,7 +129,7 @@ func (s *Server) overPins(ctx context.Context, p access.Principal, claims *ticke
 
 // tables gives each reference its open snapshot, or the view of the directory
 // it names.
-func (s *Server) tables(ctx context.Context, p access.Principal, refs []sqlengine.Name, pins []ticket.Pin, handles []*datasets.Handle) (map[sqlengine.Name]sqlengine.Table, error) {
+func (s *Server) tables(ctx context.Context, p access.Principal, refs []sqlengine.Name, pins []ticket.Pin, snapshots []storage.Dataset) (map[sqlengine.Name]sqlengine.Table, error) {
 	out := make(map[sqlengine.Name]sqlengine.Table, len(refs))
 	for _, ref := range refs {
 		if virtualSchema(ref) != nil {
@@ -139,7 +144,7 @@ func (s *Server) tables(ctx context.Context, p access.Principal, refs []sqlengin
 		if !ok {
 			return nil, lake.Errorf(lake.Precondition, "the ticket does not pin table %s.%s: plan the statement again", ref.Namespace, ref.Table)
 		}
-		out[ref] = handles[i].Dataset
+		out[ref] = snapshots[i]
 	}
 	return out, nil
 }

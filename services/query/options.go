@@ -30,6 +30,12 @@ const (
 	DefaultExecutionTimeout = 30 * time.Minute
 	// DefaultDiscoveryRows bounds the rows of one metadata call.
 	DefaultDiscoveryRows = 10_000
+	// DefaultEndpoints, DefaultMaxEndpoints and DefaultEndpointRows are those of
+	// [Options]; EndpointsLimit bounds the first two.
+	DefaultEndpoints    = 1
+	DefaultMaxEndpoints = 8
+	DefaultEndpointRows = 1 << 18
+	EndpointsLimit      = 64
 	// PreparedTTL is how long a prepared statement's handle is good for.
 	PreparedTTL = 24 * time.Hour
 )
@@ -61,6 +67,12 @@ type Options struct {
 	Keys ticket.Keys
 	// TicketTTL is how long a ticket can be redeemed; default 300 s, 1 s to 1 h.
 	TicketTTL time.Duration
+	// Endpoints is in how many parts large scans are given to clients that do not
+	// say; default 1. A client says by [EndpointsHeader], and gets at most
+	// MaxEndpoints; default 8. A part has at least about EndpointRows rows before
+	// conditions are looked at; default 262,144. Each part is admitted on its own.
+	Endpoints, MaxEndpoints int
+	EndpointRows            uint64
 	// Admission, Directory, Registration and Datasets tune the parts of those
 	// names.
 	Admission    admission.Options
@@ -90,6 +102,8 @@ func (o Options) normalize() (Options, error) {
 		return o, lake.Errorf(lake.Invalid, "query: Options.SQL is missing")
 	case o.Gate == nil:
 		return o, lake.Errorf(lake.Invalid, "query: Options.Gate is missing")
+	case o.Endpoints < 0 || o.MaxEndpoints < 0 || o.MaxEndpoints > 0 && o.Endpoints > o.MaxEndpoints || max(o.Endpoints, o.MaxEndpoints) > EndpointsLimit:
+		return o, lake.Errorf(lake.Invalid, "query: %d endpoints, %d at most: want 1 to %d, and no more than at most", o.Endpoints, o.MaxEndpoints, EndpointsLimit)
 	case o.TicketTTL != 0 && (o.TicketTTL < ticket.MinTTL || o.TicketTTL > ticket.MaxTTL):
 		return o, lake.Errorf(lake.Invalid, "query: a ticket lifetime of %s: want %s to %s", o.TicketTTL, ticket.MinTTL, ticket.MaxTTL)
 	}
@@ -98,6 +112,15 @@ func (o Options) normalize() (Options, error) {
 	}
 	if o.Keys == nil {
 		o.Keys = ticket.Ephemeral()
+	}
+	if o.Endpoints == 0 {
+		o.Endpoints = DefaultEndpoints
+	}
+	if o.MaxEndpoints == 0 {
+		o.MaxEndpoints = max(DefaultMaxEndpoints, o.Endpoints)
+	}
+	if o.EndpointRows == 0 {
+		o.EndpointRows = DefaultEndpointRows
 	}
 	if o.TicketTTL == 0 {
 		o.TicketTTL = ticket.DefaultTTL

@@ -23,6 +23,11 @@ func (s *Server) prepare(ctx context.Context, p access.Principal, req *pb.Action
 	if err := noTransaction(req.GetTransactionId()); err != nil {
 		return nil, err
 	}
+	leave, err := s.enter(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	plan, err := s.plan(ctx, p, req.GetQuery(), nil)
 	if err != nil {
 		return nil, err

@@ -5,8 +5,10 @@ package query
 import (
 	"context"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	storage "github.com/lakeplane/lake/engine"
-	"github.com/lakeplane/lake/services/query/datasets"
+	"github.com/lakeplane/lake/lake/predicate"
 	sqlengine "github.com/lakeplane/lake/services/query/engine"
 	"github.com/lakeplane/lake/services/query/gate"
 	"github.com/lakeplane/lake/services/query/prune"
@@ -17,20 +19,14 @@ import (
 // pruneTables puts, for tables of which the statement wants some rows only, the
 // part of the snapshot that may hold them in place of the snapshot, without rows
 // that are certainly not wanted. The SQL engine still checks every row.
-func (s *Server) pruneTables(ctx context.Context, req sqlengine.Request, filters prune.Statement, pins []ticket.Pin, handles []*datasets.Handle) error {
+func (s *Server) pruneTables(ctx context.Context, req sqlengine.Request, filters prune.Statement, pins []ticket.Pin, snapshots []storage.Dataset) error {
 	if filters.Empty() {
 		return nil
 	}
-	wanted := filters.Predicates(func(ref prune.Ref) (prune.Table, bool) {
-		i, ok := storedAt(sqlengine.Name{Catalog: ref.Catalog, Namespace: ref.Schema, Table: ref.Table}, pins)
-		if !ok {
-			return prune.Table{}, false
-		}
-		return prune.Table{ID: i, Schema: handles[i].Schema()}, true
-	}, req.Params)
+	wanted := predicates(filters, pins, snapshots, req.Params)
 	parts := make(map[int]*rowfilter.Table, len(wanted))
 	for i, where := range wanted {
-		part, err := storage.Prune(ctx, handles[i].Dataset, where)
+		part, err := storage.Prune(ctx, snapshots[i], where)
 		if err != nil {
 			return err
 		}
@@ -43,6 +39,17 @@ func (s *Server) pruneTables(ctx context.Context, req sqlengine.Request, filters
 		}
 	}
 	return nil
+}
+
+// predicates are the conditions on the rows of each snapshot, by its place.
+func predicates(filters prune.Statement, pins []ticket.Pin, snapshots []storage.Dataset, params arrow.RecordBatch) map[int]predicate.Predicate {
+	return filters.Predicates(func(ref prune.Ref) (prune.Table, bool) {
+		i, ok := storedAt(sqlengine.Name{Catalog: ref.Catalog, Namespace: ref.Schema, Table: ref.Table}, pins)
+		if !ok {
+			return prune.Table{}, false
+		}
+		return prune.Table{ID: i, Schema: snapshots[i].Schema()}, true
+	}, params)
 }
 
 // storedAt finds the pin of a reference that is no view of the directory.

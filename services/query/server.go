@@ -34,6 +34,7 @@ type Server struct {
 	names     *registration.Cache
 	datasets  *datasets.Cache
 	statement *ticket.Sealer
+	part      *ticket.Sealer
 	prepared  *ticket.Sealer
 	running   *running
 	memo      *memo
@@ -58,6 +59,7 @@ func New(opts Options) (*Server, error) {
 		opts: opts, gate: opts.Gate, sql: opts.SQL,
 		admission:  admission.New(opts.Admission),
 		statement:  ticket.NewSealer(ticket.Statement, opts.Keys, opts.TicketTTL, nil),
+		part:       ticket.NewSealer(ticket.Part, opts.Keys, opts.TicketTTL, nil),
 		prepared:   ticket.NewSealer(ticket.Prepared, opts.Keys, PreparedTTL, nil),
 		running:    newRunning(),
 		memo:       newMemo(),

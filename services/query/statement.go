@@ -28,26 +28,22 @@ import (
 
 // plan is a statement bound to exact snapshots.
 type plan struct {
+	stmt       gate.Parsed
 	pins       []ticket.Pin
 	schema     *arrow.Schema
 	parameters *arrow.Schema
 }
 
 // plan takes a statement through the gate, authorization and resolution, and
-// binds it. It holds a permit meanwhile, because binding takes a place in the
-// SQL engine. params is an Arrow IPC stream of one row, or empty.
+// binds it. The caller holds a permit meanwhile. params is an Arrow IPC stream of
+// one row, or empty.
 func (s *Server) plan(ctx context.Context, p access.Principal, sql string, params []byte) (*plan, error) {
-	leave, err := s.enter(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
 	stmt, err := s.check(ctx, sql)
 	if err != nil {
 		return nil, err
 	}
 	if stmt.Kind == gate.ShowTables {
-		return &plan{schema: showTablesSchema}, nil
+		return &plan{stmt: stmt, schema: showTablesSchema}, nil
 	}
 	out, err := s.bindStatement(ctx, p, selectOf(sql, stmt), stmt, params)
 	if err != nil {
@@ -77,7 +73,7 @@ func (s *Server) bindStatement(ctx context.Context, p access.Principal, sql stri
 	if err != nil {
 		return nil, err
 	}
-	out := &plan{pins: pinsOf(refs, resolved)}
+	out := &plan{stmt: stmt, pins: pinsOf(refs, resolved)}
 	key := newBoundKey(sql, params, refs, resolved)
 	bound, ok := s.memo.bound.get(key)
 	if !ok {
@@ -133,8 +129,14 @@ func (s *Server) enter(ctx context.Context, p access.Principal) (leave func(), e
 	return leave, err
 }
 
-// statementInfo plans a statement and seals what DoGet needs into a ticket.
+// statementInfo plans a statement and seals what DoGet needs into a ticket, or
+// into several where the result comes in parts.
 func (s *Server) statementInfo(ctx context.Context, p access.Principal, sql string, params []byte, desc *flight.FlightDescriptor) (*flight.FlightInfo, error) {
+	leave, err := s.enter(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	plan, err := s.plan(ctx, p, sql, params)
 	if err != nil {
 		return nil, err
@@ -143,7 +145,7 @@ func (s *Server) statementInfo(ctx context.Context, p access.Principal, sql stri
 		return nil, lake.Errorf(lake.Invalid, "the statement has %d parameters and none is bound: prepare it and bind them", n)
 	}
 	schema := flight.SerializeSchema(plan.schema, memory.DefaultAllocator)
-	endpoint, err := s.endpoint(ticket.Claims{
+	endpoints, err := s.endpoints(ctx, plan.stmt, ticket.Claims{
 		Principal: p.Name, Tenant: p.Tenant, SQL: sql, Snapshots: plan.pins,
 		Parameters: params, Schema: schema, Query: ticket.NewQueryID(),
 	})
@@ -151,7 +153,7 @@ func (s *Server) statementInfo(ctx context.Context, p access.Principal, sql stri
 		return nil, err
 	}
 	return &flight.FlightInfo{
-		Schema: schema, FlightDescriptor: desc, Endpoint: []*flight.FlightEndpoint{endpoint},
+		Schema: schema, FlightDescriptor: desc, Endpoint: endpoints,
 		TotalRecords: -1, TotalBytes: -1,
 	}, nil
 }
@@ -159,7 +161,11 @@ func (s *Server) statementInfo(ctx context.Context, p access.Principal, sql stri
 // endpoint seals a ticket. It names no location: any replica will do, so the
 // client stays on the connection it has.
 func (s *Server) endpoint(claims ticket.Claims) (*flight.FlightEndpoint, error) {
-	handle, expires, err := s.statement.Seal(claims)
+	sealer := s.statement
+	if claims.Part != nil {
+		sealer = s.part
+	}
+	handle, expires, err := sealer.Seal(claims)
 	if err != nil {
 		return nil, err
 	}
@@ -170,9 +176,13 @@ func (s *Server) endpoint(claims ticket.Claims) (*flight.FlightEndpoint, error) 
 	return &flight.FlightEndpoint{Ticket: &flight.Ticket{Ticket: sealed}, ExpirationTime: timestamppb.New(expires)}, nil
 }
 
-// openTicket returns the claims of a statement ticket made for this principal.
+// openTicket returns the claims of the ticket of a statement, or of a part of its
+// result, made for this principal.
 // A ticket of somebody else is as invalid as a forged one.
 func (s *Server) openTicket(p access.Principal, handle []byte) (*ticket.Claims, error) {
+	if ticket.Part.Is(handle) {
+		return openFor(s.part, p, handle)
+	}
 	return openFor(s.statement, p, handle)
 }
 

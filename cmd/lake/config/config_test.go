@@ -222,6 +222,8 @@ func TestMistakes(t *testing.T) {
 		{process: "worker", args: worker, environ: "LAKE_MAINTENANCE_X=x", says: "not built in yet"},
 		{process: "worker", args: worker, environ: "LAKE_TEMPORAL_TLS=perhaps", says: "environment LAKE_TEMPORAL_TLS: \"perhaps\": want true or false"},
 		{process: "worker", args: worker, file: "drop_setle: 1s", says: `lake.yaml:1: unknown key "drop_setle": did you mean drop_settle?`},
+		{process: "query", args: query, more: []string{"--query-endpoints", "16"}, says: "flag --query-endpoints: 16 is more than query_max_endpoints, 8"},
+		{process: "query", args: query, more: []string{"--query-max-endpoints", "65"}, says: `"65": want a whole number, 1 to 64`},
 		{process: "worker", args: worker, file: "worker: {listen: x}", says: `unknown key "listen" of worker`},
 		{process: "worker", args: worker, file: "query: {metadat_addrs: x}", says: `unknown key "metadat_addrs" of query: did you mean metadata_addrs?`},
 		{process: "worker", args: worker, file: "worker: x", says: `section "worker": want a mapping`},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/services/query"
 	"github.com/lakeplane/lake/services/query/admission"
 	"github.com/lakeplane/lake/services/query/ticket"
 )
@@ -25,6 +26,10 @@ type Query struct {
 	TicketKeys string
 	TicketTTL  time.Duration
 	Admission  admission.Options
+	// Endpoints is in how many parts large scans are given to clients that do not
+	// say, MaxEndpoints the most that a client gets, and EndpointRows the least
+	// rows of a part.
+	Endpoints, MaxEndpoints, EndpointRows int
 	// ExecutionTimeout bounds one query.
 	ExecutionTimeout time.Duration
 	SQLBytes         int64
@@ -60,7 +65,8 @@ func NewQuery() *Query {
 		set:       newSet("query"),
 		TicketTTL: ticket.DefaultTTL, ExecutionTimeout: 30 * time.Minute, SQLBytes: lake.MaxSQLBytes, DiscoveryRows: 10_000,
 		Admission: admission.Options{Concurrent: 64, PerTenant: 8, Tenants: 4096, Queue: 100 * time.Millisecond},
-		Slots:     8, Memory: 1 << 30, SpillBytes: 8 << 30, DatasetCache: 256 << 20, BlockCache: 256 << 20, CatalogTTL: time.Second,
+		Endpoints: query.DefaultEndpoints, MaxEndpoints: query.DefaultMaxEndpoints, EndpointRows: query.DefaultEndpointRows,
+		Slots: 8, Memory: 1 << 30, SpillBytes: 8 << 30, DatasetCache: 256 << 20, BlockCache: 256 << 20, CatalogTTL: time.Second,
 	}
 	s := c.set
 	c.Listener.add(s, "127.0.0.1:50051")
@@ -73,6 +79,9 @@ func NewQuery() *Query {
 	s.add("query_max_concurrent_per_tenant", "LAKE_QUERY_MAX_CONCURRENT_PER_TENANT", intValue{&c.Admission.PerTenant, 1, maxCount}, "those of one tenant")
 	s.add("query_max_tracked_tenants", "LAKE_QUERY_MAX_TRACKED_TENANTS", intValue{&c.Admission.Tenants, 1, maxCount}, "tenants that run or wait at once")
 	s.add("query_queue_timeout", "LAKE_QUERY_QUEUE_TIMEOUT_MS", durationValue{p: &c.Admission.Queue, min: time.Millisecond, max: time.Hour}, "how long a request waits to be admitted")
+	s.add("query_endpoints", "LAKE_QUERY_ENDPOINTS", intValue{&c.Endpoints, 1, query.EndpointsLimit}, "endpoints in which large scans are given to clients that do not say (header x-lake-endpoints); each is admitted, and takes a slot, on its own")
+	s.add("query_max_endpoints", "LAKE_QUERY_MAX_ENDPOINTS", intValue{&c.MaxEndpoints, 1, query.EndpointsLimit}, "the most endpoints that a client gets; 1 for never more than one")
+	s.add("query_endpoint_rows", "LAKE_QUERY_ENDPOINT_ROWS", intValue{&c.EndpointRows, 1, 1 << 30}, "about the least rows of an endpoint, so that small tables have one")
 	s.add("query_execution_timeout", "LAKE_QUERY_EXECUTION_TIMEOUT_MS", durationValue{p: &c.ExecutionTimeout, min: time.Millisecond, max: maxTime}, "how long one query may run")
 	s.add("query_max_sql_bytes", "LAKE_QUERY_MAX_SQL_BYTES", bytesValue{&c.SQLBytes, 1 << 10, lake.MaxSQLBytes}, "longest statement")
 	s.add("query_max_discovery_rows", "LAKE_QUERY_MAX_DISCOVERY_ROWS", intValue{&c.DiscoveryRows, 1, maxCount}, "most rows of a metadata call")
@@ -106,6 +115,9 @@ func (c *Query) check(m *Mistakes) {
 		}
 	case !loopback(c.Address):
 		s.report(m, "query_ticket_keys_file", "is needed where other machines can call: a ticket of one replica must be good at another")
+	}
+	if c.Endpoints > c.MaxEndpoints {
+		s.report(m, "query_endpoints", "%d is more than query_max_endpoints, %d", c.Endpoints, c.MaxEndpoints)
 	}
 	if c.SlotMemory() < minSlotMemory {
 		s.report(m, "query_memory_bytes", "%s for %d slots leave %s each: want at least %s, so more memory or fewer query_slots",

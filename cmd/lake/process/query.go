@@ -55,6 +55,7 @@ func (q *Query) open(objects *Objects) (err error) {
 	opts := query.Options{
 		Authority: q.conn, Storage: objects.Tables, SQL: q.sql, Planner: q.planner, Gate: gate.New(q.planner, limits),
 		TicketTTL: c.TicketTTL, Admission: c.Admission, ExecutionTimeout: c.ExecutionTimeout, DiscoveryRows: c.DiscoveryRows,
+		Endpoints: c.Endpoints, MaxEndpoints: c.MaxEndpoints, EndpointRows: uint64(c.EndpointRows),
 		Registration: registration.Options{TTL: c.CatalogTTL}, Datasets: datasets.Options{Bytes: uint64(c.DatasetCache)},
 		Metrics: q.tel.Metrics, Log: q.tel.Log, Version: q.tel.Version,
 	}

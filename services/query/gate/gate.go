@@ -67,6 +67,9 @@ type Parsed struct {
 	Body string
 	// Filters are the conditions on the rows of the tables it reads.
 	Filters prune.Statement
+	// Divisible says that the query's result over its table is the results over
+	// the pieces of the table put together.
+	Divisible bool
 }
 
 // Limits bound what one statement may hold. They keep parsing, planning and

@@ -104,14 +104,14 @@ func TestKinds(t *testing.T) {
 		sql  string
 		want gate.Parsed
 	}{
-		{"SELECT ?, ? FROM ns.t", gate.Parsed{References: []gate.Ref{{Schema: "ns", Table: "t"}}, Parameters: 2}},
+		{"SELECT ?, ? FROM ns.t", gate.Parsed{References: []gate.Ref{{Schema: "ns", Table: "t"}}, Parameters: 2, Divisible: true}},
 		{"SELECT $1, $1, $2", gate.Parsed{Parameters: 2}},
 		{"SELECT $a, $b, $a", gate.Parsed{Parameters: 2}},
 		{"show tables", gate.Parsed{Kind: gate.ShowTables}},
-		{"describe ns.t", gate.Parsed{Kind: gate.Describe, References: []gate.Ref{{Schema: "ns", Table: "t"}}, Body: "    FROM ns.t"}},
+		{"describe ns.t", gate.Parsed{Kind: gate.Describe, References: []gate.Ref{{Schema: "ns", Table: "t"}}, Body: "    FROM ns.t", Divisible: true}},
 		{"DESC SELECT 1", gate.Parsed{Kind: gate.Describe, Body: "     SELECT 1"}},
 		{"DESCRIBE (SELECT ?)", gate.Parsed{Kind: gate.Describe, Body: "         (SELECT ?)", Parameters: 1}},
-		{"explain\nFROM ns.t", gate.Parsed{Kind: gate.Explain, References: []gate.Ref{{Schema: "ns", Table: "t"}}, Body: "       \nFROM ns.t"}},
+		{"explain\nFROM ns.t", gate.Parsed{Kind: gate.Explain, References: []gate.Ref{{Schema: "ns", Table: "t"}}, Body: "       \nFROM ns.t", Divisible: true}},
 	} {
 		p, err := check(c.sql)
 		require.NoError(t, err, c.sql)

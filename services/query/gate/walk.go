@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lakeplane/lake/services/query/divide"
 	"github.com/lakeplane/lake/services/query/prune"
 )
 
@@ -76,7 +77,7 @@ func (g *Gate) checkStatement(stmt object, words lexed) (Parsed, error) {
 	if err != nil {
 		return Parsed{}, err
 	}
-	return Parsed{References: w.references(), Parameters: len(w.params), Filters: prune.Read(node)}, nil
+	return Parsed{References: w.references(), Parameters: len(w.params), Filters: prune.Read(node), Divisible: divide.Statement(node)}, nil
 }
 
 // checkShow lets SHOW TABLES through, which the parser writes as a query over
