@@ -6,6 +6,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"github.com/lakeplane/lake/lake"
 )
 
@@ -17,6 +19,10 @@ type Adopter interface {
 	// was made for another version than the one after base. lake.Unsupported and
 	// lake.Invalid say what is not taken, and what is wrong.
 	Adopt(ctx context.Context, base lake.Snapshot, p Proposal) (Staged, error)
+	// AdoptFirst is Adopt for version 1 of an incarnation that is not registered:
+	// it checks that the proposal is a table that Lake can go on with, and returns
+	// the schema to register. lake.Conflict: it is of another version.
+	AdoptFirst(ctx context.Context, loc lake.Location, inc lake.Incarnation, p Proposal) (Staged, *arrow.Schema, error)
 	// Holds reports whether the proposal is the version of the snapshot, byte for
 	// byte: what a writer proposed once may be proposed again by who missed the
 	// answer.

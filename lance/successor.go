@@ -85,14 +85,8 @@ type allowed struct {
 // header checks everything but fragments and indexes.
 func (c *successor) header(context.Context) error {
 	a, b := c.base.pb, c.next.pb
-	if err := c.next.checkCleanable(); err != nil {
+	if err := c.flags(); err != nil {
 		return err
-	}
-	if err := checkFlags("writer", b.GetWriterFeatureFlags(), writable); err != nil {
-		return err
-	}
-	if b.GetReaderFeatureFlags()&FlagStableRowIDs != 0 || len(b.GetBasePaths()) > 0 || b.Branch != nil {
-		return unsupported("stable row ids, base paths and branches are not taken from other writers")
 	}
 	if !slices.EqualFunc(a.GetFields(), b.GetFields(), sameField) {
 		return invalid("the columns are not those of version %d: change columns by Lake", c.base.Version())
@@ -113,6 +107,21 @@ func (c *successor) header(context.Context) error {
 	return nil
 }
 
+// flags refuses features from which no version can be derived here.
+func (c *successor) flags() error {
+	pb := c.next.pb
+	if err := c.next.checkCleanable(); err != nil {
+		return err
+	}
+	if err := checkFlags("writer", pb.GetWriterFeatureFlags(), writable); err != nil {
+		return err
+	}
+	if pb.GetReaderFeatureFlags()&FlagStableRowIDs != 0 || len(pb.GetBasePaths()) > 0 || pb.Branch != nil {
+		return unsupported("stable row ids, base paths and branches are not taken from other writers")
+	}
+	return nil
+}
+
 func sameField(a, b *lancepb.Field) bool {
 	return a.GetId() == b.GetId() && a.GetParentId() == b.GetParentId() && a.GetName() == b.GetName() &&
 		a.GetLogicalType() == b.GetLogicalType() && a.GetNullable() == b.GetNullable()
@@ -120,18 +129,9 @@ func sameField(a, b *lancepb.Field) bool {
 
 // operation reads the transaction.
 func (c *successor) operation(ctx context.Context) error {
-	tx, name := c.next.transaction, c.next.pb.GetTransactionFile()
-	if name != "" {
-		if err := checkFileName(name); err != nil {
-			return err
-		}
-		c.added = append(c.added, transactionsDir+name)
-	}
-	if tx == nil {
-		var err error
-		if tx, err = c.transactionFile(ctx); err != nil {
-			return err
-		}
+	tx, err := c.readTransaction(ctx)
+	if err != nil {
+		return err
 	}
 	if tx.GetReadVersion() > c.base.Version() {
 		return invalid("the transaction was made on version %d, which is not there yet", tx.GetReadVersion())
@@ -159,6 +159,22 @@ func (c *successor) operation(ctx context.Context) error {
 		return unsupported("an operation of kind %s is not taken from other writers: want append, delete, update, rewrite, create index or reserve fragments", operationKind(tx))
 	}
 	return nil
+}
+
+// readTransaction reads what made the version, from the manifest or the file
+// beside it.
+func (c *successor) readTransaction(ctx context.Context) (*lancepb.Transaction, error) {
+	name := c.next.pb.GetTransactionFile()
+	if name != "" {
+		if err := checkFileName(name); err != nil {
+			return nil, err
+		}
+		c.added = append(c.added, transactionsDir+name)
+	}
+	if c.next.transaction != nil {
+		return c.next.transaction, nil
+	}
+	return c.transactionFile(ctx)
 }
 
 // maxRepeated bounds the versions that are looked at for a repetition.

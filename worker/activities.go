@@ -44,6 +44,7 @@ func newActivities(o Options) (a activities, err error) {
 		return a, err
 	}
 	a.orders = operate.New(c, o.Log)
+	o.Sweep.Declarations, o.Sweep.Objects = c, o.Objects
 	a.sweeps = sweep.New(c, client, o.Sweep)
 	return a, nil
 }

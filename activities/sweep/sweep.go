@@ -1,7 +1,7 @@
 // Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
 
 // Package sweep holds the activity that starts procedures whose intent has no
-// workflow.
+// workflow, and cleans up after tables that were begun and never made.
 package sweep
 
 import (
@@ -16,6 +16,7 @@ import (
 	"github.com/lakeplane/lake/activities/failure"
 	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/objstore"
 	"github.com/lakeplane/lake/workflows"
 )
 
@@ -42,6 +43,12 @@ type Options struct {
 	// StartEvery is the least time between two starts, so that the sweep after
 	// an outage leaves Temporal room for the rest. 0 means 50 ms.
 	StartEvery time.Duration
+	// Declarations are cleaned up after, in Objects; nil means that none are.
+	Declarations Declarations
+	Objects      objstore.Store
+	// Linger is how long after it was given up a declaration is kept, to delete
+	// what late writers bring. 0 means [DefaultLinger].
+	Linger time.Duration
 	// Now tells the time; nil means time.Now.
 	Now func() time.Time
 	// Log hears of failures; nil means none.
@@ -57,6 +64,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.StartEvery == 0 {
 		o.StartEvery = 50 * time.Millisecond
+	}
+	if o.Linger == 0 {
+		o.Linger = DefaultLinger
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -79,11 +89,20 @@ func New(intents Intents, w Workflows, opts Options) *Activities {
 	return &Activities{intents: intents, workflows: w, opts: opts.withDefaults()}
 }
 
-// Sweep goes over a set of pages of the intents. It writes nothing itself, and
+// Sweep goes over a set of pages of the intents, and first cleans up after tables
+// that were begun and never made. Of procedures it writes nothing itself, and
 // starting a workflow that is open does nothing, so running it twice, or beside
 // another sweep, is safe.
 func (a *Activities) Sweep(ctx context.Context, step workflows.SweepStep) (workflows.SweepResult, error) {
 	s := &sweep{Activities: a, seen: map[string]bool{}, beat: func(at any) { activity.RecordHeartbeat(ctx, at) }}
+	if step.Cursor == "" && a.opts.Declarations != nil {
+		// What cannot be cleaned up must not keep the procedures waiting.
+		if err := s.declared(ctx); err != nil {
+			a.opts.Log.WarnContext(ctx, "left behind by tables that were not made", "error", err)
+			s.result.Failed++
+			s.result.LastError = failure.Text(err)
+		}
+	}
 	err := s.run(ctx, step.Cursor)
 	return s.result, failure.Of(ctx, a.opts.Log, err)
 }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"github.com/lakeplane/lake/engine"
 	"github.com/lakeplane/lake/lake"
 	format "github.com/lakeplane/lake/lance"
@@ -37,14 +39,7 @@ func (e *Engine) adopt(ctx context.Context, base lake.Snapshot, p engine.Proposa
 	if p.Version != base.Version+1 {
 		return engine.Staged{}, lake.Errorf(lake.Conflict, "the table is at version %d", base.Version)
 	}
-	raw, err := e.proposed(ctx, base.Location, p)
-	if err != nil {
-		return engine.Staged{}, err
-	}
-	next, err := format.ParseManifest(raw)
-	if lake.Is(err, lake.Corrupt) {
-		err = lake.Errorf(lake.Invalid, "%w", err)
-	}
+	next, raw, err := e.proposedManifest(ctx, base.Location, p)
 	if err != nil {
 		return engine.Staged{}, err
 	}
@@ -65,6 +60,58 @@ func (e *Engine) adopt(ctx context.Context, base lake.Snapshot, p engine.Proposa
 		return engine.Staged{}, err
 	}
 	return engine.Staged{Snapshot: snap, Ops: records.Advance(base, snap, nil)}, nil
+}
+
+// AdoptFirst implements [engine.Adopter].
+func (e *Engine) AdoptFirst(ctx context.Context, loc lake.Location, inc lake.Incarnation, p engine.Proposal) (engine.Staged, *arrow.Schema, error) {
+	staged, schema, err := e.adoptFirst(ctx, loc, inc, p)
+	if err != nil {
+		return engine.Staged{}, nil, lake.Wrap("take the first version of "+string(loc), err)
+	}
+	return staged, schema, nil
+}
+
+func (e *Engine) adoptFirst(ctx context.Context, loc lake.Location, inc lake.Incarnation, p engine.Proposal) (engine.Staged, *arrow.Schema, error) {
+	if p.Version != 1 {
+		return engine.Staged{}, nil, lake.Errorf(lake.Conflict, "version %d: a table begins with version 1", p.Version)
+	}
+	m, raw, err := e.proposedManifest(ctx, loc, p)
+	if err != nil {
+		return engine.Staged{}, nil, err
+	}
+	found, err := format.CheckFirst(ctx, e.folder(loc), m)
+	if err != nil {
+		return engine.Staged{}, nil, err
+	}
+	schema, err := m.ArrowSchema()
+	if err != nil {
+		return engine.Staged{}, nil, err
+	}
+	if err := e.CheckSchema(schema); err != nil {
+		return engine.Staged{}, nil, err
+	}
+	if err := e.young(ctx, loc, found.Added, p); err != nil {
+		return engine.Staged{}, nil, err
+	}
+	first := lake.Snapshot{Engine: Name, Location: loc, Incarnation: inc, Version: 1}
+	snap, err := e.stageBytes(ctx, first, m, raw, lake.NewID())
+	if err != nil {
+		return engine.Staged{}, nil, err
+	}
+	return engine.Staged{Snapshot: snap, Ops: records.Create(snap)}, schema, nil
+}
+
+// proposedManifest reads and parses the manifest of a proposal.
+func (e *Engine) proposedManifest(ctx context.Context, loc lake.Location, p engine.Proposal) (*format.Manifest, []byte, error) {
+	raw, err := e.proposed(ctx, loc, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := format.ParseManifest(raw)
+	if lake.Is(err, lake.Corrupt) {
+		err = lake.Errorf(lake.Invalid, "%w", err)
+	}
+	return m, raw, err
 }
 
 // proposed reads the manifest of a proposal, which must lie where a writer of

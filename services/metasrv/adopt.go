@@ -28,10 +28,6 @@ func (s *Server) Adopt(ctx context.Context, name lake.TableName, p engine.Propos
 	if !ok {
 		return catalog.Table{}, lake.Errorf(lake.Unsupported, "the storage engine %q takes no versions of others", s.opts.Engine.Name())
 	}
-	if err := s.begin(); err != nil {
-		return catalog.Table{}, err
-	}
-	defer s.working.Done()
 	// What is committed is also published, whether or not the writer waits.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), adoptTimeout)
 	defer cancel()
@@ -41,13 +37,11 @@ func (s *Server) Adopt(ctx context.Context, name lake.TableName, p engine.Propos
 }
 
 func (s *Server) adopt(ctx context.Context, adopter engine.Adopter, name lake.TableName, p engine.Proposal) (catalog.Table, error) {
-	fence, err := s.leader.fence(ctx)
-	if leader, known := s.election.Leader(); lake.Is(err, lake.Unavailable) && known && leader.Holder != s.election.Holder() {
-		err = lake.Errorf(lake.Unavailable, "this member does not lead, and versions of other writers are not passed on: write at the member whose address is %s", leader.Address)
-	}
+	fence, done, err := s.lead(ctx)
 	if err != nil {
 		return catalog.Table{}, err
 	}
+	defer done()
 	table, err := s.catalog.Get(ctx, name)
 	if err != nil {
 		return catalog.Table{}, err

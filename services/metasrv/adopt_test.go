@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakeplane/lake/catalog"
@@ -28,6 +29,16 @@ func (a adopting) Adopt(_ context.Context, base lake.Snapshot, p engine.Proposal
 	next.Version, next.Manifest.Path = p.Version, p.Key
 	records := engine.Records{Latest: "memory-latest", History: "memory-version"}
 	return engine.Staged{Snapshot: next, Ops: records.Advance(base, next, nil)}, nil
+}
+
+// AdoptFirst takes any first version but one that is said to be bad.
+func (a adopting) AdoptFirst(_ context.Context, loc lake.Location, inc lake.Incarnation, p engine.Proposal) (engine.Staged, *arrow.Schema, error) {
+	if p.Key == "bad" {
+		return engine.Staged{}, nil, lake.Errorf(lake.Unsupported, "bad")
+	}
+	first := lake.Snapshot{Engine: "memory", Location: loc, Incarnation: inc, Version: 1, Manifest: lake.Manifest{Path: p.Key, Size: 1}}
+	records := engine.Records{Latest: "memory-latest", History: "memory-version"}
+	return engine.Staged{Snapshot: first, Ops: records.Create(first)}, ints, nil
 }
 
 func (a adopting) Holds(_ context.Context, s lake.Snapshot, p engine.Proposal) (bool, error) {

@@ -4,6 +4,7 @@ package metasrv
 
 import (
 	"context"
+	"time"
 
 	"github.com/lakeplane/lake/api/lakepb"
 	"github.com/lakeplane/lake/catalog"
@@ -11,8 +12,8 @@ import (
 )
 
 // CreateTable implements lakepb.CatalogServer. The name and the schema are
-// checked before storage is touched; a create that loses leaves nothing but
-// staged objects, which are swept.
+// checked before storage is touched, and the incarnation is declared; what a
+// create that loses or dies has staged is swept.
 func (s *Server) CreateTable(ctx context.Context, req *lakepb.CreateTableRequest) (*lakepb.Table, error) {
 	p, err := caller(ctx)
 	if err != nil {
@@ -32,14 +33,14 @@ func (s *Server) CreateTable(ctx context.Context, req *lakepb.CreateTableRequest
 		return nil, err
 	}
 	defer s.working.Done()
-	table, err := s.create(ctx, name, req.GetSchema())
+	table, err := s.create(ctx, name, req.GetSchema(), p.Name)
 	if err != nil {
 		return nil, lake.Wrap("create table "+name.String(), err)
 	}
 	return tableMessage(table), nil
 }
 
-func (s *Server) create(ctx context.Context, name lake.TableName, wire []byte) (catalog.Table, error) {
+func (s *Server) create(ctx context.Context, name lake.TableName, wire []byte, by string) (catalog.Table, error) {
 	schema, err := readSchema(wire)
 	if err != nil {
 		return catalog.Table{}, err
@@ -57,34 +58,44 @@ func (s *Server) create(ctx context.Context, name lake.TableName, wire []byte) (
 	case !lake.Is(err, lake.NotFound):
 		return catalog.Table{}, err
 	}
-	inc := lake.NewID()
-	loc := lake.Place(name, inc)
-	staged, err := s.opts.Engine.Create(ctx, loc, inc, schema)
+	declared, err := s.catalog.Declare(ctx, fence, catalog.Declaration{
+		Name: name, Incarnation: lake.NewID(), By: by, Expires: time.Now().Add(createdFor),
+	})
 	if err != nil {
-		s.sweep(loc)
 		return catalog.Table{}, err
 	}
-	defer s.tables.forget(name)
-	seen := wall()
-	table, err := s.catalog.Create(ctx, fence, catalog.Table{Name: name, Snapshot: staged.Snapshot, Schema: wire}, staged.Ops)
+	staged, err := s.opts.Engine.Create(ctx, declared.Location(), declared.Incarnation, schema)
 	if err != nil {
-		if !lake.Is(err, lake.Undetermined) && !lake.Is(err, lake.Unknown) {
-			s.sweep(loc)
-		}
+		s.sweep(declared)
 		return catalog.Table{}, err
 	}
-	return table, s.publish(context.WithoutCancel(ctx), table, seen)
+	table, err := s.register(ctx, fence, declared, catalog.Table{Name: name, Snapshot: staged.Snapshot, Schema: wire}, staged)
+	if err != nil {
+		s.sweep(declared)
+	}
+	return table, err
 }
 
 // sweep deletes, in the background and as well as it can, what was staged for
-// an incarnation that certainly was not registered.
-func (s *Server) sweep(loc lake.Location) {
+// an incarnation whose create failed, unless it was registered after all. What it
+// does not, the sweep of the procedures does.
+func (s *Server) sweep(declared catalog.Declaration) {
 	if s.opts.Sweep == nil {
 		return
 	}
 	s.background(func(ctx context.Context) {
-		if err := s.opts.Sweep(ctx, loc); err != nil {
-			s.opts.Logger.Warn("metasrv: objects staged for a create that failed are left behind", "location", loc, "error", err)
+		declared, err := s.catalog.Abandon(ctx, declared)
+		if lake.Is(err, lake.Conflict) {
+			return // it is registered
+		}
+		if err == nil {
+			err = s.opts.Sweep(ctx, declared.Location())
+		}
+		if err == nil {
+			err = s.catalog.ForgetDeclaration(ctx, declared)
+		}
+		if err != nil {
+			s.opts.Logger.Warn("metasrv: objects staged for a create that failed are left to the sweep", "location", declared.Location(), "error", err)
 		}
 	})
 }

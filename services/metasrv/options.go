@@ -76,8 +76,8 @@ type Options struct {
 	// Starter starts procedures; nil leaves them to the sweep.
 	Starter Starter
 	// Sweep deletes everything under the location of an incarnation that was
-	// staged and never registered; nil leaves it to the garbage collection. It
-	// is called at most once a location, and may fail.
+	// staged and never registered; nil leaves it to the workers' sweep. It is
+	// called at most once a location, and may fail.
 	Sweep func(ctx context.Context, loc lake.Location) error
 	// Append bounds the appends.
 	Append AppendOptions

@@ -12,7 +12,9 @@
 //   {"op":"optimize","dir":D,"table":T}                        compact
 //   {"op":"index","columns":[…]}, {"op":"update","where":P,"set":{C:SQL}},
 //   {"op":"merge","ipc":F,"columns":[…]}                       the same on tables
-//   {"op":"list","ns":U,"namespace":N}, {"op":"create",…}      of a namespace
+//   {"op":"list","ns":U,"namespace":N}                         of a namespace
+//   {"op":"create",…,"ipc":F,"mode":"create|overwrite|exist_ok|empty"}
+//   {"op":"drop",…}                                            tables in one
 //   {"op":"numbers","ns":U,"namespace":N,"table":T,"from":A,"count":C}
 //   {"op":"take","dir":D,"table":T,"ipc":F,"offsets":[…]}      rows to F
 //   {"op":"timetake","dir":D,"table":T,"offsets":[…],"rounds":N}
@@ -122,9 +124,22 @@ async function list({ namespace, ...rest }) {
   return { names: [...namespaces, ...(namespace ? await db.tableNames([namespace]) : [])] };
 }
 
-async function create({ table, ipc, namespace, ...rest }) {
+async function create({ table, ipc, namespace, mode, options, ...rest }) {
   const db = await connect(rest);
-  await db.createTable(table, arrow.tableFromIPC(readFileSync(ipc)), [namespace]);
+  const data = arrow.tableFromIPC(readFileSync(ipc));
+  if (mode === "empty") {
+    await db.createEmptyTable(table, data.schema, [namespace]);
+    return {};
+  }
+  const how = mode === "exist_ok" ? { existOk: true } : mode ? { mode } : {};
+  if (options) how.storageOptions = { ...rest.storage, ...options };
+  const t = await db.createTable(table, data, [namespace], how);
+  return { rows: await t.countRows() };
+}
+
+async function drop({ table, namespace, ...rest }) {
+  const db = await connect(rest);
+  await db.dropTable(table, [namespace]);
   return {};
 }
 
@@ -217,7 +232,7 @@ async function benchadd({ dir, ipc, writers, seconds }) {
   return { rows };
 }
 
-const ops = { write, read, add, delete: remove, optimize, index, update, merge, list, create, numbers, take, timetake, bench, benchadd, benchwrite };
+const ops = { write, read, add, delete: remove, optimize, index, update, merge, list, create, drop, numbers, take, timetake, bench, benchadd, benchwrite };
 
 for await (const line of createInterface({ input: process.stdin })) {
   let answer;

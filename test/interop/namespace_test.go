@@ -117,7 +117,7 @@ func deploy(t *testing.T, place func(*testing.T) (objstore.Store, lancens.Place)
 		served <- meta.Serve(ctx, lis, metasrv.ListenOptions{Auth: access.Development(), Logger: quiet})
 	}()
 	namespace, err := lancens.New(lancens.Options{
-		Catalog: d.catalog, Records: d.records, Engine: d.engine, Adopt: meta.Adopt, Publish: meta.Publish,
+		Catalog: d.catalog, Records: d.records, Engine: d.engine, Authority: meta,
 		Auth: access.Development(), Place: where, Logger: quiet,
 	})
 	require.NoError(t, err)
@@ -369,19 +369,6 @@ func (d *deployment) cleanUp(t *testing.T, name string, policy retention.Policy)
 	require.NoError(t, err)
 	require.Equal(t, catalog.ProcedureCompleted, p.State, p.LastError)
 	require.Positive(t, out.Counters[workflows.CountObjects])
-}
-
-// TestTablesAreMadeByLake: what is refused says what to do instead.
-func TestTablesAreMadeByLake(t *testing.T) {
-	d, stock := deploy(t, localPlace), startStock(t)
-	d.create(t, "t")
-	c := d.command("create", "other")
-	c.IPC = ipcOf(t, 1)
-	_, err := stock.Do(c)
-	require.ErrorContains(t, err, "tables are created by Lake")
-	_, err = stock.Do(d.command("read", "none"))
-	require.ErrorContains(t, err, "no table robots.none")
-	require.Empty(t, d.numbers(t, "t"))
 }
 
 // TestRaceOfWriters: two of Lake's writers and a stock one write one table

@@ -107,8 +107,12 @@ type Command struct {
 	Token     string            `json:"token,omitempty"`
 	Storage   map[string]string `json:"storage,omitempty"`
 	Set       map[string]string `json:"set,omitempty"`
-	From      int               `json:"from,omitempty"`
-	Count     int               `json:"count,omitempty"`
+	// Mode is how to create a table: "", "overwrite", "exist_ok", or "empty" with
+	// the columns of the rows and none of them; Options are storage options of it.
+	Mode    string            `json:"mode,omitempty"`
+	Options map[string]string `json:"options,omitempty"`
+	From    int               `json:"from,omitempty"`
+	Count   int               `json:"count,omitempty"`
 	// At is the table version to read; 0 means the newest.
 	At uint64 `json:"at,omitempty"`
 }

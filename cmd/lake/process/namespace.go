@@ -38,7 +38,7 @@ func (m *Meta) lanceNamespace() (*lancens.Server, error) {
 	}
 	return lancens.New(lancens.Options{
 		Catalog: m.Catalog(), Records: m.stores.Store, Engine: m.objects.Tables,
-		Adopt: m.Adopt, Publish: m.Publish, Auth: auth, Place: place,
+		Authority: m, Auth: auth, Place: place,
 		StagedFor: m.config.Retention.OrphanAge / 2, Logger: m.tel.Log, Metrics: m.tel.Metrics,
 	})
 }

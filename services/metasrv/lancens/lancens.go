@@ -10,9 +10,13 @@
 // otherwise, and the delimiter alone is the root. Facts of the protocol are from
 // the public specification of lance-namespace and from what LanceDB 0.31.0 sends.
 //
+// A table is made in two steps: a client declares it, which reserves the name for
+// a while and says where its objects go, and then has its first version committed
+// as any other; until then nobody sees the table. A drop is Lake's own.
+//
 // Operations that Lake has in its own way are refused and say where they are:
-// tables and namespaces are made, dropped and altered by Lake, and old versions
-// are deleted by its table maintenance.
+// namespaces come and go with their tables, tables are altered by Lake, and old
+// versions are deleted by its table maintenance.
 package lancens
 
 import (
@@ -47,16 +51,29 @@ type Engine interface {
 	VersionKey(snap lake.Snapshot) string
 }
 
+// Authority is what decides about tables and versions, which is the metadata
+// server. Callers have checked that the principal may write to the namespace.
+type Authority interface {
+	// Adopt commits a version of a table.
+	Adopt(ctx context.Context, name lake.TableName, p engine.Proposal) (catalog.Table, error)
+	// Publish makes the current version openable.
+	Publish(ctx context.Context, table catalog.Table) error
+	// Declare reserves a name, and AdoptFirst makes the table of a declared
+	// incarnation.
+	Declare(ctx context.Context, name lake.TableName, by string) (catalog.Declaration, error)
+	AdoptFirst(ctx context.Context, name lake.TableName, inc lake.Incarnation, p engine.Proposal) (catalog.Table, error)
+	// DropNamed drops the table of a name, or its declaration.
+	DropNamed(ctx context.Context, name lake.TableName, by string) error
+}
+
 // Options say what a server works with. All but the last three are required.
 type Options struct {
 	// Catalog and Records are where tables and their versions are.
 	Catalog *catalog.Catalog
 	Records metastore.Store
 	Engine  Engine
-	// Adopt commits a version, and Publish makes the current one openable; both
-	// are those of the metadata server.
-	Adopt   func(ctx context.Context, name lake.TableName, p engine.Proposal) (catalog.Table, error)
-	Publish func(ctx context.Context, table catalog.Table) error
+	// Authority is the metadata server.
+	Authority Authority
 	// Auth authenticates every call, as on the other listeners.
 	Auth access.Authenticator
 	// Place says where clients find the objects.
@@ -76,8 +93,8 @@ type Options struct {
 }
 
 func (o Options) normalize() (Options, error) {
-	if o.Catalog == nil || o.Records == nil || o.Engine == nil || o.Adopt == nil || o.Publish == nil || o.Auth == nil {
-		return o, lake.Errorf(lake.Invalid, "lance namespace: catalog, records, engine, adopt, publish and auth are all needed")
+	if o.Catalog == nil || o.Records == nil || o.Engine == nil || o.Authority == nil || o.Auth == nil {
+		return o, lake.Errorf(lake.Invalid, "lance namespace: catalog, records, engine, authority and auth are all needed")
 	}
 	if o.StagedFor == 0 {
 		o.StagedFor = DefaultStagedFor
@@ -138,16 +155,16 @@ func (s *Server) routes() http.Handler {
 		"/v1/table":                       s.listAllTables,
 		"/v1/table/{id}/describe":         s.describeTable,
 		"/v1/table/{id}/exists":           s.tableExists,
+		"/v1/table/{id}/declare":          s.declareTable,
+		"/v1/table/{id}/drop":             s.dropTable,
 		"/v1/table/{id}/version/list":     s.listVersions,
 		"/v1/table/{id}/version/create":   s.createVersion,
 		"/v1/table/{id}/version/describe": s.describeVersion,
 
 		"/v1/namespace/{id}/create":     refuse("a namespace is there as soon as it has a table: create tables by Lake (lake table create, or the SDK)"),
 		"/v1/namespace/{id}/drop":       refuse("a namespace goes with its last table: drop tables by Lake (lake table drop)"),
-		"/v1/table/{id}/declare":        refuse("tables are created by Lake (lake table create, or the SDK); then open and write them here"),
-		"/v1/table/{id}/create":         refuse("tables are created by Lake (lake table create, or the SDK); then open and write them here"),
-		"/v1/table/{id}/drop":           refuse("tables are dropped by Lake (lake table drop)"),
-		"/v1/table/{id}/deregister":     refuse("tables are dropped by Lake (lake table drop)"),
+		"/v1/table/{id}/create":         refuse("rows are not taken over this protocol: declare the table and write its first version, as LanceDB's clients do, or create it by Lake (lake table create, or the SDK)"),
+		"/v1/table/{id}/deregister":     refuse("a table and its objects go together: drop it"),
 		"/v1/table/{id}/version/delete": refuse("old versions are deleted by Lake's table maintenance (lake table maintain)"),
 	} {
 		mux.Handle(pattern, s.serve(pattern, op))

@@ -167,7 +167,7 @@ func (s *Server) tables(ctx context.Context, in *request, namespace string, name
 type table struct {
 	Table      string            `json:"table"`
 	Namespace  []string          `json:"namespace"`
-	Version    lake.Version      `json:"version"`
+	Version    lake.Version      `json:"version,omitempty"`
 	Location   string            `json:"location"`
 	TableURI   string            `json:"table_uri,omitempty"`
 	Storage    map[string]string `json:"storage_options,omitempty"`
@@ -177,12 +177,9 @@ type table struct {
 
 // find returns the table that the address names, if it is granted.
 func (s *Server) find(ctx context.Context, p access.Principal, in *request) (catalog.Table, error) {
-	name, err := in.table()
+	name, err := in.granted(p)
 	if err != nil {
 		return catalog.Table{}, err
-	}
-	if !p.May(name.Namespace) {
-		return catalog.Table{}, noTable(name)
 	}
 	return s.opts.Catalog.Get(ctx, name)
 }
@@ -192,6 +189,11 @@ func (s *Server) describeTable(ctx context.Context, p access.Principal, in *requ
 		return nil, lake.Errorf(lake.Unsupported, "a table is described by its version, not by a tag")
 	}
 	t, err := s.find(ctx, p, in)
+	if lake.Is(err, lake.NotFound) && in.Version == nil {
+		if d, ok := s.declared(ctx, p, in); ok {
+			return s.declaration(d, in.WithTableURI), nil
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

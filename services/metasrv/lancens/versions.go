@@ -43,6 +43,11 @@ func (s *Server) versionOf(snap lake.Snapshot) version {
 // newest one alone, to read it or to build on it.
 func (s *Server) listVersions(ctx context.Context, p access.Principal, in *request) (any, error) {
 	t, err := s.find(ctx, p, in)
+	if lake.Is(err, lake.NotFound) {
+		if _, ok := s.declared(ctx, p, in); ok {
+			return versionList{Versions: []version{}}, nil
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +56,7 @@ func (s *Server) listVersions(ctx context.Context, p access.Principal, in *reque
 		return nil, err
 	}
 	// The newest may be committed and not have its final name yet.
-	if err := s.opts.Publish(ctx, t); err != nil {
+	if err := s.opts.Authority.Publish(ctx, t); err != nil {
 		return nil, lake.Errorf(lake.Unavailable, "%w", err)
 	}
 	descending := in.Descending != nil && *in.Descending
@@ -116,16 +121,17 @@ func (s *Server) describeVersion(ctx context.Context, p access.Principal, in *re
 		return nil, err
 	}
 	if snap == t.Snapshot {
-		if err := s.opts.Publish(ctx, t); err != nil {
+		if err := s.opts.Authority.Publish(ctx, t); err != nil {
 			return nil, lake.Errorf(lake.Unavailable, "%w", err)
 		}
 	}
 	return oneVersion{s.versionOf(snap)}, nil
 }
 
-// createVersion commits a version that the client has staged.
+// createVersion commits a version that the client has staged. The first one makes
+// the table.
 func (s *Server) createVersion(ctx context.Context, p access.Principal, in *request) (any, error) {
-	t, err := s.find(ctx, p, in)
+	name, err := in.granted(p)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +139,16 @@ func (s *Server) createVersion(ctx context.Context, p access.Principal, in *requ
 	if err != nil {
 		return nil, err
 	}
-	moved, err := s.opts.Adopt(ctx, t.Name, proposal)
+	var moved catalog.Table
+	if proposal.Version == 1 {
+		inc, e := incarnationOf(name, proposal.Key)
+		if e != nil {
+			return nil, e
+		}
+		moved, err = s.opts.Authority.AdoptFirst(ctx, name, inc, proposal)
+	} else {
+		moved, err = s.opts.Authority.Adopt(ctx, name, proposal)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -142,8 +157,8 @@ func (s *Server) createVersion(ctx context.Context, p access.Principal, in *requ
 
 func (s *Server) proposal(in *request) (engine.Proposal, error) {
 	switch {
-	case s.opts.ReadOnly != "":
-		return engine.Proposal{}, lake.Errorf(lake.Unsupported, "%s", s.opts.ReadOnly)
+	case s.writable() != nil:
+		return engine.Proposal{}, s.writable()
 	case in.Version == nil || *in.Version < 1:
 		return engine.Proposal{}, lake.Errorf(lake.Invalid, "version: want the number of the version to create")
 	case in.NamingScheme != "" && in.NamingScheme != "V2":

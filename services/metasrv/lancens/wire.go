@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/services/access"
 )
 
 // Error codes of the protocol.
@@ -106,6 +107,7 @@ type body struct {
 	Version      *int64   `json:"version"`
 	Branch       string   `json:"branch"`
 	Tag          string   `json:"tag"`
+	Location     string   `json:"location"`
 	ManifestPath string   `json:"manifest_path"`
 	ManifestSize *int64   `json:"manifest_size"`
 	NamingScheme string   `json:"naming_scheme"`
@@ -215,6 +217,15 @@ func (in *request) table() (lake.TableName, error) {
 	}
 	name := lake.TableName{Namespace: in.path[0], Name: in.path[1]}
 	return name, name.Validate()
+}
+
+// granted is the table that the address names, if the principal may see it.
+func (in *request) granted(p access.Principal) (lake.TableName, error) {
+	name, err := in.table()
+	if err == nil && !p.May(name.Namespace) {
+		err = noTable(name)
+	}
+	return name, err
 }
 
 // namespace is the namespace that the address names; root says that it is the
