@@ -14,6 +14,7 @@ import (
 	"github.com/lakeplane/lake/engine"
 	"github.com/lakeplane/lake/lake"
 	format "github.com/lakeplane/lake/lance"
+	"github.com/lakeplane/lake/lance/file"
 	"github.com/lakeplane/lake/lance/schema"
 	"github.com/lakeplane/lake/metastore"
 	"github.com/lakeplane/lake/objstore"
@@ -26,8 +27,8 @@ const Name = "lance"
 type Options struct {
 	// Store holds the objects of all tables.
 	Store objstore.Store
-	// Allocator makes the memory of batches. Default:
-	// memory.DefaultAllocator.
+	// Allocator makes the memory of batches. Default: a [file.Pool], which keeps
+	// what was released for the batches to come.
 	Allocator memory.Allocator
 	// OpenFiles bounds the data files kept open between scans. Default:
 	// [format.DefaultOpenFiles].
@@ -87,6 +88,9 @@ func New(o Options) (*Engine, error) {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Allocator == nil {
+		o.Allocator = file.NewPool()
 	}
 	e := &Engine{
 		store:     o.Store,

@@ -159,6 +159,9 @@ func (b *levelBuffer) fill() {
 
 func (p *pageLevels) translate(def []uint16) error {
 	top := uint16(len(p.toScheme) - 1)
+	if p.identity && top == 1 && onlyBits(def) {
+		return nil
+	}
 	for i, d := range def {
 		if d > top {
 			return corrupt("definition level %d, the page has %d", d, top)
@@ -185,6 +188,14 @@ func (u *unraveler) items(alloc func(n int) []byte) (bits []byte, n, nulls int) 
 	u.layer++
 	if len(u.b.def) == 0 {
 		return nil, u.b.n, 0
+	}
+	if u.b.scheme.maxDef == 1 { // a nullable value in no list: by far the most common
+		if nulls = countBits(u.b.def); nulls == 0 {
+			return nil, len(u.b.def), 0
+		}
+		bits = alloc(int(bitutil.BytesForBits(int64(len(u.b.def)))))
+		packZeros(bits, u.b.def)
+		return bits, len(u.b.def), nulls
 	}
 	for _, d := range u.b.def {
 		if d <= visible {

@@ -61,6 +61,7 @@ func (p *Pool) Free(b []byte) {
 	if c < poolMinBits || c > poolMaxBits || cap(b) != 1<<c {
 		return
 	}
+	spoil(b[:cap(b)])
 	b = b[:0]
 	p.classes[c].Put(&b)
 }

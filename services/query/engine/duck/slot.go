@@ -24,6 +24,8 @@ type slot struct {
 	spill string
 	db    *database
 	conn  *connection
+	// traces belongs to the running query, like conn.
+	traces traces
 
 	mu     sync.Mutex
 	query  *query
@@ -35,7 +37,7 @@ type slot struct {
 var tableIDs atomic.Uint64
 
 func newSlot(opts Options) (_ *slot, err error) {
-	s := &slot{opts: opts}
+	s := &slot{opts: opts, traces: traces{}}
 	defer func() {
 		if err != nil {
 			s.close()

@@ -82,18 +82,27 @@ func (q *query) remarkable() bool {
 // origins traces the statement's columns, or returns nil where they cannot be
 // traced. It fails only when the query must end.
 func (s *slot) origins(q *query, parameters bool) ([]origin, error) {
-	plan, err := s.conn.logicalPlan(q.req.SQL, parameters)
-	if err == nil {
-		l := &lineage{tables: q.tables, ctes: map[uint64][]origin{}}
-		var o []origin
-		if o, err = l.trace(plan); err == nil {
-			return o, nil
-		}
+	if known, ok := s.traces.get(q, parameters); ok {
+		return known, nil
 	}
-	if isBroken(err) || isInterrupted(err) {
+	found, err := s.trace(q, parameters)
+	switch {
+	case isBroken(err), isInterrupted(err):
+		return nil, err
+	case err != nil:
+		return nil, nil // not remembered: it may have been for want of memory
+	}
+	s.traces.put(q, parameters, found)
+	return found, nil
+}
+
+func (s *slot) trace(q *query, parameters bool) ([]origin, error) {
+	plan, err := s.conn.logicalPlan(q.req.SQL, parameters)
+	if err != nil {
 		return nil, err
 	}
-	return nil, nil
+	l := &lineage{tables: q.tables, ctes: map[uint64][]origin{}}
+	return l.trace(plan)
 }
 
 // execute runs the statement and emits its batches.

@@ -198,6 +198,38 @@ func TestAnIdleSlotThatDies(t *testing.T) {
 	}
 }
 
+// A slot may die, and all that was its be cleared away, while its client takes
+// its time with the first rows.
+func TestASlotThatDiesBeforeItsRowsAreRead(t *testing.T) {
+	metrics := prometheus.NewRegistry()
+	e := newPool(t, pool.Options{Metrics: metrics})
+	pid := onlySlot(t)
+	begun, buried := make(chan struct{}), make(chan struct{})
+	ended := make(chan error, 1)
+	batches := 0
+	go func() {
+		ended <- e.Execute(t.Context(), request("SELECT range FROM range(100000000000)"), func(arrow.RecordBatch) error {
+			if batches++; batches == 1 {
+				close(begun)
+				<-buried
+			}
+			return nil
+		})
+	}()
+	<-begun
+	used := int64(-1)
+	require.Eventually(t, func() bool { // it has gone as far ahead as it may
+		before := used
+		used = ticks(t, pid)
+		return used == before
+	}, 20*time.Second, 100*time.Millisecond)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	require.Eventually(t, func() bool { s := slots(t); return len(s) == 1 && s[0] != pid }, 10*time.Second, 5*time.Millisecond, "another takes its place")
+	close(buried)
+	require.ErrorContains(t, await(t, ended, 10*time.Second), "was killed")
+	works(t, e)
+}
+
 // A stopped process is not dead, but its client must not wait for ever.
 func TestAStoppedSlot(t *testing.T) {
 	metrics := prometheus.NewRegistry()

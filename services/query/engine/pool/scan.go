@@ -234,8 +234,11 @@ func (st *statement) taken(body []byte) error {
 		return err
 	}
 	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.finished {
+		return nil // all regions have been taken back
+	}
 	s := st.scans[t.Scan]
-	st.mu.Unlock()
 	for range t.Batches {
 		if s == nil {
 			break // closed meanwhile

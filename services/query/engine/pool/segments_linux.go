@@ -5,6 +5,7 @@ package pool
 import (
 	"errors"
 	"os"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -13,10 +14,15 @@ import (
 )
 
 // segments are the shared memory of a slot: the rows that go to it, and the
-// results that come back.
+// results that come back. They outlive their process as long as somebody
+// reads what it left.
 type segments struct {
 	rows, results         []byte
 	rowsFile, resultsFile *os.File
+
+	mu     sync.Mutex
+	users  int
+	closed bool
 }
 
 func newSegments() (s *segments, err error) {
@@ -70,7 +76,39 @@ func (s *segments) trim(rows, results int) {
 	}
 }
 
+// enter keeps the memory mapped until leave. It fails when the memory has been
+// given back.
+func (s *segments) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.users++
+	return true
+}
+
+func (s *segments) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.users--; s.users == 0 && s.closed {
+		s.unmap()
+	}
+}
+
+// close gives the memory back, as soon as nobody uses it.
 func (s *segments) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	if s.closed = true; s.users == 0 {
+		s.unmap()
+	}
+}
+
+func (s *segments) unmap() {
 	var errs []error
 	for _, mem := range [][]byte{s.rows, s.results} {
 		if mem != nil {
@@ -85,5 +123,4 @@ func (s *segments) close() {
 	if err := errors.Join(errs...); err != nil {
 		panic(err) // a second unmapping could hit somebody else's memory
 	}
-	*s = segments{}
 }

@@ -66,6 +66,11 @@ func (e *Engine) try(ctx context.Context, tables []engine.Table, kind slotwire.K
 		return end, false, err
 	}
 	defer e.release(p)
+	if !p.shared.enter() { // it died when it had just been chosen
+		<-p.dead
+		return end, errors.Is(p.death, errKilled), p.death
+	}
+	defer p.shared.leave()
 	p.statements++
 	st := &statement{
 		process: p, id: uint32(p.statements), tables: tables, emit: emit,

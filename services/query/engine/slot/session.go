@@ -113,12 +113,17 @@ func (st *statement) run(f slotwire.Frame) {
 	err := st.answer(f, &end)
 	end.Fault = slotwire.NewFault(err)
 	end.Broken = errors.Is(err, engine.ErrBroken)
-	s := st.session
+	st.session.forget()
+	_ = st.session.conn.Send(slotwire.KindEnd, st.id, end.Append())
+}
+
+// forget ends the running statement, and takes all regions back at once, whose
+// return by the replica may be on its way.
+func (s *session) forget() {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.current = nil
-	s.mu.Unlock()
 	s.results.Reset()
-	_ = s.conn.Send(slotwire.KindEnd, st.id, end.Append())
 }
 
 func (st *statement) answer(f slotwire.Frame, end *slotwire.End) (err error) {
@@ -187,8 +192,18 @@ func (st *statement) free(body []byte) error {
 	if err != nil {
 		return err
 	}
-	<-st.window
-	return st.session.results.Free(int(pos))
+	s := st.session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current != st {
+		return nil // it ended meanwhile, and the region may be another's by now
+	}
+	select {
+	case <-st.window:
+		return s.results.Free(int(pos))
+	default:
+		return lake.Errorf(lake.Corrupt, "a result was given back that was not sent")
+	}
 }
 
 func (st *statement) send(kind slotwire.Kind, body []byte) error {
