@@ -32,6 +32,12 @@ type Generator struct {
 	ValidStructs bool
 	// LongValues makes some text and binary values kilobytes long.
 	LongValues bool
+	// FixedLists adds fixed size lists of times, binary values and numbers, with
+	// null items.
+	FixedLists bool
+	// Unwritten adds types that Lake reads and does not write, as stock LanceDB
+	// writes them in a version of the format: "2.0", "2.1" or "2.2".
+	Unwritten string
 
 	left int // list items that the current column may still get
 }
@@ -59,7 +65,12 @@ var Leaves = []arrow.DataType{
 func (g *Generator) Schema(maxFields int) *arrow.Schema {
 	fields := make([]arrow.Field, 1+g.R.IntN(maxFields))
 	for i := range fields {
-		fields[i] = g.field(fmt.Sprintf("c%d", i), g.MaxDepth, false)
+		name := fmt.Sprintf("c%d", i)
+		if g.Unwritten == "2.2" && g.R.IntN(6) == 0 {
+			fields[i] = g.fixedStructs(name, min(g.MaxDepth, 2))
+			continue
+		}
+		fields[i] = g.field(name, g.MaxDepth, false)
 	}
 	return arrow.NewSchema(fields, nil)
 }
@@ -67,6 +78,13 @@ func (g *Generator) Schema(maxFields int) *arrow.Schema {
 func (g *Generator) field(name string, depth int, relax bool) arrow.Field {
 	f := arrow.Field{Name: name, Nullable: g.R.IntN(3) > 0 || relax}
 	relax = f.Nullable && g.Relaxed
+	if g.Unwritten != "" && g.R.IntN(4) == 0 {
+		return g.unwritten(f, depth, relax)
+	}
+	if g.FixedLists && g.R.IntN(8) == 0 {
+		f.Type = g.fixedList(false)
+		return f
+	}
 	switch choice := g.R.IntN(5); {
 	case depth > 0 && choice <= 1:
 		f.Type = arrow.ListOfField(g.field("item", depth-1, relax))
@@ -146,14 +164,10 @@ func (g *Generator) valueFiller(dt arrow.DataType) func(array.Builder) {
 				item(l.ValueBuilder())
 			}
 		}
+	case *arrow.MapType:
+		return g.mapFiller(dt)
 	case *arrow.FixedSizeListType:
-		return func(b array.Builder) {
-			l := b.(*array.FixedSizeListBuilder)
-			l.Append(true)
-			for range dt.Len() {
-				g.number(l.ValueBuilder(), 1<<40)
-			}
-		}
+		return g.fixedListFiller(dt)
 	}
 	small := uint64(1) << g.R.IntN(41)
 	return func(b array.Builder) { g.scalar(b, small) }
