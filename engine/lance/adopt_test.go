@@ -35,7 +35,7 @@ type stranger struct {
 
 var numberSchema = arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64}}, nil)
 
-func numberRows(t *testing.T, n int64) array.RecordReader {
+func numberRows(t testing.TB, n int64) array.RecordReader {
 	b := array.NewInt64Builder(memory.DefaultAllocator)
 	for i := range n {
 		b.Append(i)

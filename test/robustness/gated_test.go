@@ -26,6 +26,14 @@ type gatedEngine struct {
 	gate *gate
 }
 
+func (e gatedEngine) Create(ctx context.Context, loc lake.Location, inc lake.Incarnation, schema *arrow.Schema) (engine.Staged, error) {
+	staged, err := e.Engine.Create(ctx, loc, inc, schema)
+	if err == nil {
+		e.gate.reach(begun)
+	}
+	return staged, err
+}
+
 func (e gatedEngine) StageData(ctx context.Context, loc lake.Location, schema *arrow.Schema, rows array.RecordReader) (engine.Data, error) {
 	data, err := e.Engine.StageData(ctx, loc, schema, rows)
 	if err == nil {

@@ -30,6 +30,7 @@ const (
 	renewing point = "renewing" // a renewal of the lease is about to be sent
 	renewed  point = "renewed"
 	tookOver point = "took-over" // the takeover is committed and not yet believed
+	begun    point = "begun"     // version 1 of a table is staged, and the table not registered
 	created  point = "created"   // a table is registered and its version 1 not published
 	dropped  point = "dropped"   // a table has its tombstone, its procedure was not started
 )

@@ -46,7 +46,7 @@ const (
 // points are where members are harmed.
 var points = []point{
 	received, dataWritten, dataStaged, manifestStaged, committed, finalNamed, published, answering,
-	renewing, renewed, tookOver, created, dropped,
+	renewing, renewed, tookOver, begun, created, dropped,
 }
 
 // TestRandomCrashes lets writers append while members are killed, paused and
