@@ -25,6 +25,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/stretchr/testify/require"
 )
 
@@ -56,7 +59,7 @@ func deploySecured(t *testing.T) *secured {
 		"--objects", "file://" + s.file("objects"),
 	}
 	meta, _ := s.start(t, "meta", append([]string{"--metastore", "pebble://" + s.file("metastore")}, every...)...)
-	query := append([]string{"--meta", meta, "--metadata-auth-token-file", s.file("query.token"), "--query-ticket-keys-file", s.file("keys.json")}, every...)
+	query := append([]string{"--meta", meta, "--metadata-auth-token-file", s.file("query.token"), "--query-ticket-keys-file", s.file("keys.json"), "--query-endpoint-rows", "100"}, every...)
 	var ready [2]string
 	s.plain, ready[0] = s.start(t, "query", query...)
 	s.tls, ready[1] = s.start(t, "query", append(slices.Clone(query), "--tls-cert-file", cert, "--tls-key-file", key)...)
@@ -64,6 +67,33 @@ func deploySecured(t *testing.T) *secured {
 		require.Eventually(t, func() bool { return isReady(page) }, time.Minute, 20*time.Millisecond, "not ready")
 	}
 	return s
+}
+
+// long is a table of the secured deployment in four fragments of 500 rows, of
+// which a client may have up to four parts: id counts from 0, and half is
+// id // 2.
+const (
+	long     = "parts.long"
+	longRows = 2000
+)
+
+var longSchema = arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64}, optional("half", arrow.PrimitiveTypes.Int32)}, nil)
+
+func (s *secured) ingestLong(t *testing.T) {
+	t.Helper()
+	for from := 0; from < longRows; from += longRows / 4 {
+		b := array.NewRecordBuilder(memory.DefaultAllocator, longSchema)
+		for i := from; i < from+longRows/4; i++ {
+			b.Field(0).(*array.Int64Builder).Append(int64(i))
+			b.Field(1).(*array.Int32Builder).Append(int32(i / 2))
+		}
+		path := arrowFile(t, b.NewRecordBatch())
+		b.Release()
+		cmd := exec.Command(shared.bin, "ingest", long, path, "--addr", s.plain)
+		cmd.Env = withoutLake("LAKE_AUTH_TOKEN_FILE="+s.file("ann.token"), "XDG_STATE_HOME="+t.TempDir())
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
 }
 
 func (s *secured) file(name string) string { return filepath.Join(s.dir, name) }
@@ -81,10 +111,19 @@ func (s *secured) writeSecrets(t *testing.T) {
   - {name: query, role: query_service, namespaces: ["*"], token: %s}
 `, annToken, bobToken, queryToken))
 	s.write(t, "query.token", queryToken+"\n")
+	s.write(t, "ann.token", annToken+"\n")
 	secret := make([]byte, 32)
 	_, err := rand.Read(secret)
 	require.NoError(t, err)
 	s.write(t, "keys.json", fmt.Sprintf(`{"active": %q}`, base64.StdEncoding.EncodeToString(secret)))
+}
+
+// authority is the certificate of the authority, in PEM.
+func (s *secured) authority(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(s.ca)
+	require.NoError(t, err)
+	return string(text)
 }
 
 // writeCertificates makes an authority of this test's own and a certificate

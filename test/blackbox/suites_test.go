@@ -52,6 +52,7 @@ func (s *secured) suite(t *testing.T, folder, name string, args ...string) {
 		"LAKE_QUERY="+shared.query, "LAKE_METRICS="+shared.metrics,
 		"LAKE_SECURED="+s.plain, "LAKE_TLS="+s.tls, "LAKE_CA="+s.ca,
 		"LAKE_TOKEN="+annToken, "LAKE_BOB_TOKEN="+bobToken, "LAKE_WIDE="+table, "LAKE_DOC="+doc,
+		"LAKE_LONG="+long,
 	)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -66,6 +67,12 @@ func (s *secured) suite(t *testing.T, folder, name string, args ...string) {
 // ingestArrow appends the batch to a table, by way of an Arrow file.
 func ingestArrow(t *testing.T, table string, batch arrow.RecordBatch) {
 	t.Helper()
+	shared.lake(t, "ingest", table, arrowFile(t, batch))
+}
+
+// arrowFile writes the batch, which it releases, into an Arrow file.
+func arrowFile(t *testing.T, batch arrow.RecordBatch) string {
+	t.Helper()
 	defer batch.Release()
 	path := filepath.Join(t.TempDir(), "rows.arrow")
 	f, err := os.Create(path)
@@ -75,7 +82,7 @@ func ingestArrow(t *testing.T, table string, batch arrow.RecordBatch) {
 	require.NoError(t, w.Write(batch))
 	require.NoError(t, w.Close())
 	require.NoError(t, f.Close())
-	shared.lake(t, "ingest", table, path)
+	return path
 }
 
 // TestClients runs the suites of clients in other languages, one after the
@@ -85,6 +92,7 @@ func TestClients(t *testing.T) {
 		t.Skip("short: clients in other languages take a minute")
 	}
 	s := deploySecured(t)
+	s.ingestLong(t)
 	t.Run("python", func(t *testing.T) {
 		pytest := need(t, "the ADBC driver for Python", "python/.venv/bin/pytest")
 		s.suite(t, "python", pytest, "-q", "-rs", "-p", "no:cacheprovider")

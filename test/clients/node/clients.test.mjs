@@ -109,3 +109,13 @@ test('the recipe of docs/clients.md', async () => {
     await rm(file);
   }
 });
+
+test('all endpoints of a large scan', async () => {
+  for (const endpoints of ['1', '4']) {
+    const client = await connect(env.LAKE_SECURED, { token: env.LAKE_TOKEN, headers: [{ key: 'x-lake-endpoints', value: endpoints }] });
+    const ids = (await rows(client, `SELECT id FROM ${env.LAKE_LONG}`)).map((row) => Number(row.id)).sort((a, b) => a - b);
+    assert.deepEqual(ids, [...Array(2000).keys()], `${endpoints} endpoints`);
+  }
+  const wrong = await connect(env.LAKE_SECURED, { token: env.LAKE_TOKEN, headers: [{ key: 'x-lake-endpoints', value: 'many' }] });
+  await assert.rejects(wrong.query(`SELECT id FROM ${env.LAKE_LONG}`), Error, 'the header reaches the server');
+});

@@ -44,6 +44,29 @@ public class QueryTest {
     }
   }
 
+  /** The driver reads every endpoint of a large scan; a parameter of the URL asks for several. */
+  public void allEndpointsOfALargeScan() throws Exception {
+    String url = "useEncryption=false&token=" + System.getenv("LAKE_TOKEN") + "&x-lake-endpoints=";
+    String scan = "SELECT id FROM " + System.getenv("LAKE_LONG");
+    for (String endpoints : new String[] {"1", "4"}) {
+      try (Connection c = Lake.connect("LAKE_SECURED", url + endpoints); Statement s = c.createStatement()) {
+        var ids = new java.util.TreeSet<Long>();
+        int rows = 0;
+        for (ResultSet r = s.executeQuery(scan); r.next(); rows++) {
+          ids.add(r.getLong(1));
+        }
+        Lake.same(2000, rows);
+        Lake.same(2000, ids.size());
+        Lake.same(1999L, ids.last());
+      }
+    }
+    Lake.fails("x-lake-endpoints", () -> {
+      try (Connection c = Lake.connect("LAKE_SECURED", url + "many"); Statement s = c.createStatement()) {
+        s.executeQuery(scan);
+      }
+    });
+  }
+
   /** The report: timestamps with a zone were not implemented. */
   public void aTimestampWithAZoneIsAMoment() throws Exception {
     try (Connection c = Lake.connect(); Statement s = c.createStatement(); ResultSet r = s.executeQuery("SELECT tz, tz_zone FROM " + Lake.WIDE + " WHERE id = 1")) {
