@@ -50,7 +50,11 @@ func (s *Server) showTables(ctx context.Context, p access.Principal, emit func(a
 
 // describe lists the columns of a query's result.
 func (s *Server) describe(ctx context.Context, req sqlengine.Request, emit func(arrow.RecordBatch) error) error {
-	bound, err := s.opts.Planner.Plan(ctx, req)
+	var bound sqlengine.Plan
+	err := s.planner.run(ctx, func(ctx context.Context) (err error) {
+		bound, err = s.opts.Planner.Plan(ctx, req)
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -70,9 +70,12 @@ func (s *Server) check(ctx context.Context, sql string) (gate.Parsed, error) {
 	if parsed, ok := s.memo.checked.get(sql); ok {
 		return parsed, nil
 	}
-	checked := s.metrics.time(stageGate)
-	parsed, err := s.gate.Check(ctx, sql)
-	checked()
+	var parsed gate.Parsed
+	err := s.planner.run(ctx, func(ctx context.Context) (err error) {
+		defer s.metrics.time(stageGate)()
+		parsed, err = s.gate.Check(ctx, sql)
+		return err
+	})
 	if err == nil {
 		s.memo.checked.put(sql, parsed, 2*len(sql)+parsed.Filters.Bytes())
 	}

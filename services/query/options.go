@@ -28,6 +28,10 @@ const CatalogName = "lake"
 const (
 	// DefaultExecutionTimeout bounds one running query.
 	DefaultExecutionTimeout = 30 * time.Minute
+	// DefaultPlanningTimeout bounds the planning of one statement.
+	DefaultPlanningTimeout = 10 * time.Second
+	// DefaultPlannerPlaces is how many are planned at once.
+	DefaultPlannerPlaces = 2
 	// DefaultDiscoveryRows bounds the rows of one metadata call.
 	DefaultDiscoveryRows = 10_000
 	// DefaultEndpoints, DefaultMaxEndpoints and DefaultEndpointRows are those of
@@ -60,6 +64,12 @@ type Options struct {
 	// planning apart from running queries, which hold their places in SQL for
 	// as long as their clients read. The server does not close it.
 	Planner sqlengine.Engine
+	// PlannerPlaces is how many statements Planner takes at once, and Gate its
+	// parser; default 2. Others wait in order of arrival.
+	PlannerPlaces int
+	// PlanningTimeout bounds the planning of one statement, which takes
+	// milliseconds, and apart from that its wait for a place; default 10 s.
+	PlanningTimeout time.Duration
 	// Gate checks statements; required.
 	Gate Gate
 	// Keys seal tickets; nil means an ephemeral key, which only suits a single
@@ -127,6 +137,12 @@ func (o Options) normalize() (Options, error) {
 	}
 	if o.ExecutionTimeout == 0 {
 		o.ExecutionTimeout = DefaultExecutionTimeout
+	}
+	if o.PlannerPlaces <= 0 {
+		o.PlannerPlaces = DefaultPlannerPlaces
+	}
+	if o.PlanningTimeout <= 0 {
+		o.PlanningTimeout = DefaultPlanningTimeout
 	}
 	if o.DiscoveryRows == 0 {
 		o.DiscoveryRows = DefaultDiscoveryRows

@@ -39,6 +39,7 @@ type Server struct {
 	running   *running
 	memo      *memo
 	metrics   *metrics
+	planner   *planner
 	// referring says that the gRPC server has the codec of package wire.
 	referring atomic.Bool
 
@@ -70,6 +71,7 @@ func New(opts Options) (*Server, error) {
 	if s.metrics, err = newMetrics(opts.Metrics, s); err != nil {
 		return nil, err
 	}
+	s.planner = newPlanner(&s.opts, s.metrics)
 	refreshed := opts.Directory.OnRefresh
 	opts.Directory.OnRefresh = func(o directory.Outcome, err error) {
 		s.metrics.refreshed(o)

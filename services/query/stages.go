@@ -16,6 +16,7 @@ type stage string
 // not where their result was remembered.
 const (
 	stageQueue      stage = "queue"       // waiting for a permit
+	stagePlanQueue  stage = "plan_queue"  // waiting for a place to be parsed or bound
 	stageGate       stage = "gate"        // parsing and checking the text
 	stagePlan       stage = "plan"        // binding it to its tables
 	stageFirstBatch stage = "first_batch" // from the begin of DoGet to the first rows
@@ -25,7 +26,7 @@ const (
 func newStages() *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "lake_query_stage_seconds", Buckets: prometheus.ExponentialBuckets(0.000_1, 4, 12),
-		Help: "Time that statements took, by stage: queue, gate, plan, first_batch, stream. Waiting for an engine slot is lake_query_slot_wait_seconds.",
+		Help: "Time that statements took, by stage: queue, plan_queue, gate, plan, first_batch, stream. Waiting for an engine slot is lake_query_slot_wait_seconds.",
 	}, []string{"stage"})
 }
 

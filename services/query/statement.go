@@ -5,7 +5,6 @@ package query
 import (
 	"bytes"
 	"context"
-	"errors"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -13,13 +12,12 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/flight/flightsql"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/lakeplane/lake/internal/untrusted"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/services/access"
+	"github.com/lakeplane/lake/services/query/admission"
 	sqlengine "github.com/lakeplane/lake/services/query/engine"
 	"github.com/lakeplane/lake/services/query/gate"
 	"github.com/lakeplane/lake/services/query/registration"
@@ -108,15 +106,13 @@ func (s *Server) bind(ctx context.Context, sql string, refs []sqlengine.Name, re
 	if req.Params != nil {
 		defer req.Params.Release()
 	}
-	ctx, cancel := s.planning(ctx)
-	defer cancel()
-	defer s.metrics.time(stagePlan)()
-	if bound, err = s.opts.Planner.Plan(ctx, req); err == nil && req.Params == nil {
-		bound.Parameters, err = s.typeParameters(ctx, req, bound.Parameters)
-	}
-	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errPlanning) {
-		err = status.Error(codes.DeadlineExceeded, cause.Error())
-	}
+	err = s.planner.run(ctx, func(ctx context.Context) error {
+		defer s.metrics.time(stagePlan)()
+		if bound, err = s.opts.Planner.Plan(ctx, req); err == nil && req.Params == nil {
+			bound.Parameters, err = s.typeParameters(ctx, req, bound.Parameters)
+		}
+		return err
+	})
 	return bound, err
 }
 
@@ -126,6 +122,9 @@ func (s *Server) enter(ctx context.Context, p access.Principal) (leave func(), e
 	leave, outcome, err := s.admission.Enter(ctx, p.Tenant)
 	waited()
 	s.metrics.admitted(outcome)
+	if outcome == admission.ClientLeft {
+		err = lateFor(ctx, "it waited to be admitted")
+	}
 	return leave, err
 }
 
@@ -241,17 +240,6 @@ func encodeParams(rec arrow.RecordBatch) ([]byte, error) {
 		return nil, lake.Errorf(lake.Invalid, "parameters: %w", err)
 	}
 	return buf.Bytes(), nil
-}
-
-// maxPlanning bounds the binding of one statement, which takes milliseconds. A
-// bound place in the engine is given up and replaced.
-const maxPlanning = 10 * time.Second
-
-var errPlanning = errors.New("the statement took too long to plan: constants such as repeat('x', 1000000) are computed then; make them smaller")
-
-// planning bounds the binding of a statement.
-func (s *Server) planning(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithDeadlineCause(ctx, time.Now().Add(min(maxPlanning, s.opts.ExecutionTimeout)), errPlanning)
 }
 
 // deadline bounds an execution by the server's limit.

@@ -91,7 +91,7 @@ func (q *Query) openEngines() error {
 	if err != nil {
 		return err
 	}
-	q.planner, err = open(pool.Options{Name: "planner", Slots: 2, Threads: 1, Memory: 128 << 20})
+	q.planner, err = open(pool.Options{Name: "planner", Slots: query.DefaultPlannerPlaces, Threads: 1, Memory: 128 << 20})
 	return err
 }
 
