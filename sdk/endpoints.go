@@ -102,7 +102,7 @@ func (o *options) endpoints(addrs []string) []resolver.Endpoint {
 // serviceConfig is the gRPC service config of a connection. One address is used
 // whatever its health says, so that a server without the health service, or
 // one of another kind, works; among several, health chooses. gRPC's own retries
-// are not asked for: see reads.go.
+// are not asked for: see package reads.
 func serviceConfig(addresses int, service string) string {
 	if addresses == 1 {
 		return "{}"

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 
+	"github.com/lakeplane/lake/internal/reads"
 	"github.com/lakeplane/lake/lake"
 )
 
@@ -120,7 +121,7 @@ func (o *options) dialOptions(addrs []string) ([]grpc.DialOption, error) {
 		grpc.WithUserAgent("lake-sdk-go"),
 		grpc.WithKeepaliveParams(keepaliveParams),
 		grpc.WithConnectParams(connectParams),
-		grpc.WithChainUnaryInterceptor(repeatReads),
+		grpc.WithChainUnaryInterceptor(reads.Repeating),
 	}
 	if o.token != "" {
 		if strings.ContainsAny(o.token, "\r\n\x00") {

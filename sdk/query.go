@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/flight"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/lakeplane/lake/internal/reads"
 	"github.com/lakeplane/lake/lake"
 )
 
@@ -58,7 +59,7 @@ func (c *Client) query(ctx context.Context, sql string, params []any) (*Result, 
 }
 
 func (c *Client) plan(ctx context.Context, sql string, params []any) (info *flight.FlightInfo, err error) {
-	err = repeated(ctx, func() error {
+	err = reads.Repeat(ctx, func() error {
 		var err error
 		info, err = c.planOnce(ctx, sql, params)
 		return fromStream(err)
@@ -121,7 +122,7 @@ func (r *Result) Next() bool {
 	for r.err == nil && len(r.endpoints) > 0 {
 		ticket := r.endpoints[0].GetTicket()
 		r.endpoints = r.endpoints[1:]
-		r.err = repeated(r.ctx, func() error { return r.redeem(ticket) })
+		r.err = reads.Repeat(r.ctx, func() error { return r.redeem(ticket) })
 		if r.current != nil {
 			return true
 		}

@@ -5,8 +5,6 @@ package process
 import (
 	"encoding/json"
 	"net"
-	"path"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -26,8 +24,8 @@ import (
 
 // DialMeta connects to the metadata servers at these addresses, host:port. It
 // does no I/O. Calls take turns over the servers that answer and say that they
-// are ready, and a read that meets one that is going away is tried again at
-// another. One address may be a name of several servers.
+// are ready, and a read that meets one that is going away, also in the middle of
+// its answer, is tried again at another. One address may be a name of several servers.
 func DialMeta(addresses []string, caller config.Caller, plaintext bool) (*grpc.ClientConn, error) {
 	opts, err := callerOptions(caller, plaintext, addresses...)
 	if err != nil {
@@ -39,7 +37,7 @@ func DialMeta(addresses []string, caller config.Caller, plaintext bool) (*grpc.C
 		servers.InitialState(resolver.State{Addresses: resolved(addresses)})
 		target, opts = "lake:///servers", append(opts, grpc.WithResolvers(servers))
 	}
-	conn, err := grpc.NewClient(target, append(opts, grpc.WithDefaultServiceConfig(metaServiceConfig))...)
+	conn, err := grpc.NewClient(target, append(opts, grpc.WithDefaultServiceConfig(metaServiceConfig), grpc.WithChainUnaryInterceptor(reads.Repeating))...)
 	if err != nil {
 		return nil, lake.Errorf(lake.Invalid, "metadata servers %v: %w", addresses, err)
 	}
@@ -94,17 +92,13 @@ func callerOptions(c config.Caller, plaintext bool, addresses ...string) ([]grpc
 	return opts, nil
 }
 
-// metaServiceConfig spreads calls over the members that are ready, and repeats
-// reads that meet one that is gone. Writes are repeated by who knows their
+// metaServiceConfig spreads calls over the members that are ready. Reads that meet
+// one that is gone are repeated by package reads, and writes by who knows their
 // operation ids: the client.
 var metaServiceConfig = func() string {
-	var repeated []map[string]string
-	for _, full := range reads.Methods {
-		service, method := path.Split(full)
-		repeated = append(repeated, map[string]string{"service": strings.Trim(service, "/"), "method": method})
-	}
 	// Nobody waits for a refresh, and a replica that starts first should begin
-	// as soon as there is a server.
+	// as soon as there is a server. What breaks off later the directory asks for
+	// again.
 	refresh := []map[string]string{{"service": lakepb.Catalog_ServiceDesc.ServiceName, "method": "CatalogSnapshot"}}
 	retry := map[string]any{
 		"maxAttempts": 4, "initialBackoff": "0.05s", "maxBackoff": "1s", "backoffMultiplier": 3,
@@ -114,7 +108,6 @@ var metaServiceConfig = func() string {
 		"loadBalancingConfig": []any{map[string]any{"round_robin": struct{}{}}},
 		"healthCheckConfig":   map[string]string{"serviceName": lakepb.Catalog_ServiceDesc.ServiceName},
 		"methodConfig": []any{
-			map[string]any{"name": repeated, "retryPolicy": retry},
 			map[string]any{"name": refresh, "retryPolicy": retry, "waitForReady": true},
 		},
 	})
