@@ -28,6 +28,7 @@ func TestWriteSamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, version := range []string{"2.0", "2.1", "2.2"} {
+		writeUnwritten(t, stock, dir, version)
 		s, rec := sampleColumns(300, "vec128", "vec128_nulls", "prose", "huge", "long")
 		writeSample(t, stock, dir, "flat-"+version, version, s, rec)
 		seeds := []uint64{11, 34} // lists and structs, and small
