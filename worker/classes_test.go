@@ -30,7 +30,7 @@ func crowd() (huge, small int) {
 	return 2, 100
 }
 
-// TestSmallDropsFinishWhileHugeOnesRun is a purge queue that does not grow: 
+// TestSmallDropsFinishWhileHugeOnesRun is a purge queue that does not grow:
 // drops that would take long have the only place for bulk work, and small ones that
 // begin later are all over before. (Report 20.)
 func TestSmallDropsFinishWhileHugeOnesRun(t *testing.T) {

@@ -207,6 +207,7 @@ func sdkOptions(o Options) (sdk.Options, error) {
 			DefaultVersioningBehavior: workflow.VersioningBehaviorAutoUpgrade,
 		}
 	}
+	out.Interceptors = append(out.Interceptors, &limit{})
 	if o.Metrics != nil {
 		m, err := newMetrics(o.Metrics)
 		if err != nil {

@@ -193,7 +193,7 @@ func requireMetrics(t *testing.T, registry *prometheus.Registry) {
 		}
 	}
 	require.GreaterOrEqual(t, got["lake_procedure_sweep_started_total"], 3.0)
-	require.GreaterOrEqual(t, got["activity="+workflows.DropFinish], 3.0)
+	require.GreaterOrEqual(t, got["activity="+workflows.DropBegin], 3.0)
 	require.NotZero(t, got["activity="+workflows.SweepActivity])
 	require.NotZero(t, got["outcome=ok"])
 }

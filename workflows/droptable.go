@@ -113,6 +113,9 @@ type DropProgress struct {
 	Stopped bool `json:"stopped,omitempty"`
 	// Wait: nothing may happen before this moment.
 	Wait *time.Time `json:"wait,omitempty"`
+	// Phase is where a quick [DropBegin] left off, past the point of no return.
+	// Empty is the beginning of [PhaseObjects].
+	Phase Phase `json:"phase,omitempty"`
 	// Done: the step has nothing left to do. Otherwise run it again.
 	Done bool `json:"done,omitempty"`
 	// Again: something was found that an earlier step should have removed; go

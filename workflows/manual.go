@@ -5,6 +5,8 @@ package workflows
 import (
 	"slices"
 
+	"go.temporal.io/sdk/converter"
+
 	"github.com/lakeplane/lake/lake"
 )
 
@@ -49,6 +51,23 @@ var manuals = map[Kind]Manual{
 func ManualOf(kind Kind) (m Manual, ok bool) {
 	m, ok = manuals[kind]
 	return m, ok
+}
+
+// MaxPayload bounds an argument and a result of an activity, in bytes. A history
+// holds two of them for each step, and Temporal refuses what is much larger again
+// and again, so a page's contents never travel: they are behind a cursor.
+const MaxPayload = 4 << 10
+
+// CheckPayload refuses a value that is larger than [MaxPayload] once encoded.
+func CheckPayload(what string, value any) error {
+	payload, err := converter.GetDefaultDataConverter().ToPayload(value)
+	if err != nil {
+		return lake.Errorf(lake.Invalid, "%s cannot be encoded: %w", what, err)
+	}
+	if n := len(payload.GetData()); n > MaxPayload {
+		return lake.Errorf(lake.Invalid, "%s has %d bytes: at most %d may travel; keep a cursor in the procedure's record instead", what, n, MaxPayload)
+	}
+	return nil
 }
 
 // OrderActivity records an operator's order that came by an update.

@@ -568,3 +568,70 @@ func (c *crashingCatalog) CommitProcedure(ctx context.Context, old, next catalog
 	}
 	return catalog.Procedure{}, errCrash
 }
+
+// TestAQuickDropIsOneActivity: a small table is gone with the first step.
+func TestAQuickDropIsOneActivity(t *testing.T) {
+	f := setup(t, drop.Options{})
+	step := f.Drop(t, f.Table(t, table, 3, 40), past())
+	step.Quick = true
+	out := f.run(t, workflows.DropBegin, step)
+	require.True(t, out.Over)
+	require.EqualValues(t, 40, out.Counters[workflows.CountObjects])
+	require.EqualValues(t, 3, out.Counters[workflows.CountHistory])
+	f.RequireGone(t, step)
+}
+
+// TestAQuickStepSaysWhereItLeftOff: at the verification, which must wait, and in the
+// middle of a large table; who asks again goes on from there.
+func TestAQuickStepSaysWhereItLeftOff(t *testing.T) {
+	f := setup(t, drop.Options{Settle: time.Hour})
+	step := f.Drop(t, f.Table(t, table, 3, 5), past())
+	step.Quick = true
+	for range 2 {
+		out := f.run(t, workflows.DropBegin, step)
+		require.True(t, out.Done)
+		require.Equal(t, workflows.PhaseFinishing, out.Phase)
+		require.NotNil(t, out.Wait)
+		require.Zero(t, f.ObjectsLeft(t, step))
+	}
+
+	f = setup(t, drop.Options{ListPage: 5, Budget: lease.Budget{Items: 5}})
+	step = f.Drop(t, f.Table(t, table, 1, 20), past())
+	step.Quick = true
+	out := f.run(t, workflows.DropBegin, step)
+	require.True(t, out.Done)
+	require.Equal(t, workflows.PhaseObjects, out.Phase)
+	require.Equal(t, 15, f.ObjectsLeft(t, step))
+	step.Quick = false
+	out = f.run(t, workflows.DropDeleteObjects, step)
+	require.NotNil(t, out.Estimate, "what a first step does not finish is counted")
+	require.EqualValues(t, 20, out.Estimate.Total)
+}
+
+// TestAQuickDropCrashesAtEveryCommit and is made good by the attempt after.
+func TestAQuickDropCrashesAtEveryCommit(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		crashes := 0
+		for n := 0; ; n++ {
+			f := setup(t, drop.Options{ListPage: 3})
+			step := f.Drop(t, f.Table(t, table, 2, 8), past())
+			step.Quick = true
+			crashing := &crashingCatalog{Catalog: f.Catalog, at: n, after: after}
+			a, err := drop.New(crashing, f.Store, f.objects.Store, map[string]drop.Engine{droptest.EngineName: droptest.Engine}, drop.Options{ListPage: 3, Settle: time.Nanosecond})
+			require.NoError(t, err)
+			f.env = environment(a)
+			for attempt := 0; ; attempt++ {
+				require.Less(t, attempt, 5)
+				if out, err := f.try(workflows.DropBegin, step); err == nil && out.Over {
+					break
+				}
+			}
+			f.RequireGone(t, step)
+			if crashing.at >= 0 {
+				break // the drop had no such commit
+			}
+			crashes++
+		}
+		require.GreaterOrEqual(t, crashes, 6)
+	}
+}

@@ -23,33 +23,38 @@ func (a *Activities) Finish(ctx context.Context, in workflows.DropStep) (workflo
 			out.Again = true
 			return h.Release(ctx, nil)
 		}
-		if settled := h.tombstone.DroppedAt.Add(a.opts.Settle); a.opts.Now().Before(settled) {
-			out.Wait = &settled
-			return h.Release(ctx, nil)
-		}
-		if until, err := a.maintained(ctx, h); err != nil || until != nil {
-			if err != nil {
-				return err
-			}
-			out.Wait = until
-			return h.Release(ctx, nil)
-		}
-		empty, err := a.empty(ctx, h)
+		return a.finish(ctx, h, out)
+	})
+}
+
+// finish ends the drop, or says for what to wait or that something is left.
+func (a *Activities) finish(ctx context.Context, h *held, out *workflows.DropProgress) error {
+	if settled := h.tombstone.DroppedAt.Add(a.opts.Settle); a.opts.Now().Before(settled) {
+		out.Wait = &settled
+		return h.Release(ctx, nil)
+	}
+	if until, err := a.maintained(ctx, h); err != nil || until != nil {
 		if err != nil {
 			return err
 		}
-		if !empty {
-			out.Again = true
-			return h.Release(ctx, func(p *catalog.Procedure) {
-				p.Phase, p.Cursor, p.Progress = string(workflows.PhaseObjects), "", catalog.Progress{}
-			}, h.guard())
-		}
-		ops := append(h.engine.Forget(h.snapshot()), h.tombstone.RemoveOp())
-		out.Over, out.Done = true, true
+		out.Wait = until
+		return h.Release(ctx, nil)
+	}
+	empty, err := a.empty(ctx, h)
+	if err != nil {
+		return err
+	}
+	if !empty {
+		out.Again = true
 		return h.Release(ctx, func(p *catalog.Procedure) {
-			p.State, p.Phase, p.Cursor, p.LastError = catalog.ProcedureCompleted, string(workflows.PhaseDone), "", ""
-		}, ops...)
-	})
+			p.Phase, p.Cursor, p.Progress = string(workflows.PhaseObjects), "", catalog.Progress{}
+		}, h.guard())
+	}
+	ops := append(h.engine.Forget(h.snapshot()), h.tombstone.RemoveOp())
+	out.Over, out.Done = true, true
+	return h.Release(ctx, func(p *catalog.Procedure) {
+		p.State, p.Phase, p.Cursor, p.LastError = catalog.ProcedureCompleted, string(workflows.PhaseDone), "", ""
+	}, ops...)
 }
 
 // maintained returns until when a maintenance of the table may still be writing

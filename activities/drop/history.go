@@ -28,25 +28,32 @@ func (a *Activities) ClearHistory(ctx context.Context, in workflows.DropStep) (w
 			out.Done = true
 			return h.Release(ctx, nil)
 		}
-		if err := h.begun(); err != nil {
-			return err
-		}
-		budget, _ := a.budget(in)
-		for meter := budget.Start(ctx); ; {
-			n, err := a.clearPage(ctx, h)
-			if err != nil {
-				return err
-			}
-			activity.RecordHeartbeat(ctx, h.Record().Cursor)
-			if meter.Add(n); h.Record().Cursor == "" {
-				out.Done = true
-				return h.Release(ctx, func(p *catalog.Procedure) { p.Phase = string(workflows.PhaseFinishing) }, h.guard())
-			}
-			if meter.Spent() || h.Held() {
-				return h.Release(ctx, nil)
-			}
-		}
+		var err error
+		out.Done, err = a.clearHistory(ctx, h, in, h.Release)
+		return err
 	})
+}
+
+// clearHistory deletes version records until none is left, which it reports, or until
+// the activity should return.
+func (a *Activities) clearHistory(ctx context.Context, h *held, in workflows.DropStep, end closing) (done bool, err error) {
+	if err := h.begun(); err != nil {
+		return false, err
+	}
+	budget, _ := a.budget(in)
+	for meter := budget.Start(ctx); ; {
+		n, err := a.clearPage(ctx, h)
+		if err != nil {
+			return false, err
+		}
+		activity.RecordHeartbeat(ctx, h.Record().Cursor)
+		if meter.Add(n); h.Record().Cursor == "" {
+			return true, end(ctx, func(p *catalog.Procedure) { p.Phase = string(workflows.PhaseFinishing) }, h.guard())
+		}
+		if meter.Spent() || h.Held() {
+			return false, end(ctx, nil)
+		}
+	}
 }
 
 // clearPage deletes one scanned page and moves the cursor, to empty at the end.

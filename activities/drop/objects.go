@@ -12,6 +12,7 @@ import (
 	"github.com/lakeplane/lake/activities/lease"
 	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/metastore"
 	"github.com/lakeplane/lake/objstore"
 	"github.com/lakeplane/lake/workflows"
 )
@@ -29,32 +30,43 @@ func (a *Activities) DeleteObjects(ctx context.Context, in workflows.DropStep) (
 			out.Done = true
 			return h.Release(ctx, nil)
 		}
-		if err := h.begun(); err != nil {
-			return err
-		}
-		budget, page := a.budget(in)
-		meter, speed := budget.Start(ctx), pace{}
-		if err := a.measure(ctx, h, in.Quick); err != nil {
-			return err
-		}
-		for infos, err := range a.pages(ctx, h, page) {
-			if err != nil {
-				return lake.Wrap("list objects", err)
-			}
-			spent, err := a.deletePieces(ctx, h, &speed, meter, infos)
-			if err != nil {
-				return err
-			}
-			if spent {
-				return h.Release(ctx, nil)
-			}
-		}
-		out.Done = true
-		return h.Release(ctx, func(p *catalog.Procedure) {
-			p.Phase, p.Cursor = string(workflows.PhaseHistory), ""
-			p.Progress = a.historyProgress(h)
-		}, h.guard())
+		var err error
+		out.Done, err = a.deleteObjects(ctx, h, in, h.Release)
+		return err
 	})
+}
+
+// closing is how a part of a drop ends: with [lease.Lease.Commit] where another part
+// follows in the same activity, with Release where none does.
+type closing func(ctx context.Context, change func(*catalog.Procedure), ops ...metastore.Op) error
+
+// deleteObjects deletes objects until none is left, which it reports, or until the
+// activity should return.
+func (a *Activities) deleteObjects(ctx context.Context, h *held, in workflows.DropStep, end closing) (done bool, err error) {
+	if err := h.begun(); err != nil {
+		return false, err
+	}
+	budget, page := a.budget(in)
+	meter, speed := budget.Start(ctx), pace{}
+	if err := a.measure(ctx, h, in.Quick); err != nil {
+		return false, err
+	}
+	for infos, err := range a.pages(ctx, h, page) {
+		if err != nil {
+			return false, lake.Wrap("list objects", err)
+		}
+		spent, err := a.deletePieces(ctx, h, &speed, meter, infos)
+		if err != nil {
+			return false, err
+		}
+		if spent {
+			return false, end(ctx, nil)
+		}
+	}
+	return true, end(ctx, func(p *catalog.Procedure) {
+		p.Phase, p.Cursor = string(workflows.PhaseHistory), ""
+		p.Progress = a.historyProgress(h)
+	}, h.guard())
 }
 
 // begun refuses to delete before the point of no return, whatever the workflow

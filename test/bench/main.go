@@ -31,7 +31,7 @@ func main() {
 	flag.IntVar(&c.rows, "rows", 5_000_000, "rows of the scanned table")
 	flag.IntVar(&c.rounds, "rounds", 5, "repetitions of each query")
 	flag.StringVar(&c.json, "json", "", "write the figures to this file as well")
-	flag.StringVar(&c.only, "only", "", "run only this suite: scan, append or latency")
+	flag.StringVar(&c.only, "only", "", "run only this suite: scan, append, latency or procedures")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -47,17 +47,19 @@ func run(ctx context.Context, c config) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
-	server, err := startServer(ctx, c.lake, work)
-	if err != nil {
-		return err
+	var server *lakeServer
+	if c.only != "procedures" { // which have a deployment of their own
+		if server, err = startServer(ctx, c.lake, work); err != nil {
+			return err
+		}
+		defer server.stop()
 	}
-	defer server.stop()
 
 	var all []figure
 	suites := []struct {
 		name string
 		run  func(context.Context, *lakeServer, config, string) ([]figure, error)
-	}{{"scan", scans}, {"append", appends}, {"latency", latencies}}
+	}{{"scan", scans}, {"append", appends}, {"latency", latencies}, {"procedures", procedures}}
 	for _, suite := range suites {
 		if c.only != "" && c.only != suite.name {
 			continue

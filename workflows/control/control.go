@@ -296,10 +296,14 @@ func (p *Panel) sleep(ctx workflow.Context, d time.Duration, why string) error {
 
 // Step runs an activity until it succeeds and returns its result. Before each
 // try it holds while the procedure is paused. After a failure it shows the
-// error, waits, and tries again; only a cancellation and [ErrHistoryFull] come
-// back as errors.
+// error, waits, and tries again; only a cancellation, [ErrHistoryFull] and an argument
+// that is too large come back as errors.
 func Step[T any](ctx workflow.Context, p *Panel, options workflow.ActivityOptions, activity string, argument any) (T, error) {
 	var result T
+	if err := workflows.CheckPayload("the argument of "+activity, argument); err != nil {
+		// No try makes it smaller, and nobody would see why.
+		return result, temporal.NewNonRetryableApplicationError(err.Error(), lake.Invalid.String(), err)
+	}
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		if err := p.hold(ctx); err != nil {
 			return result, err

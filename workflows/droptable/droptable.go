@@ -68,6 +68,8 @@ type drop struct {
 	panel  *control.Panel
 	step   workflows.DropStep
 	result workflows.DropTableResult
+	// large: a quick first step did not get through.
+	large bool
 }
 
 // run is the runbook. Every step says itself when it is done, so a run that
@@ -76,14 +78,24 @@ type drop struct {
 func (d *drop) run(ctx workflow.Context) error {
 	// 1. Wait until the undrop window has closed, then record the point of no
 	// return: from there on an undrop is refused.
+	// Of a small table this step does all that follows, too, as far as it gets.
 	last, err := d.repeat(ctx, workflows.PhaseWaiting, workflows.DropBegin, "undrop window is open; nothing was deleted")
 	for err == nil && !last.Over {
+		at := last.Phase
+		d.large = at == workflows.PhaseObjects || at == workflows.PhaseHistory
 		// 2. Delete the objects under the table's location, page by page.
-		if last, err = d.repeat(ctx, workflows.PhaseObjects, workflows.DropDeleteObjects, "deleting the table's objects"); err != nil || last.Over {
-			break
+		if at != workflows.PhaseHistory && at != workflows.PhaseFinishing {
+			if last, err = d.repeat(ctx, workflows.PhaseObjects, workflows.DropDeleteObjects, "deleting the table's objects"); err != nil || last.Over {
+				break
+			}
 		}
 		// 3. Delete the records of the table's versions.
-		if last, err = d.repeat(ctx, workflows.PhaseHistory, workflows.DropClearHistory, "deleting the table's version records"); err != nil || last.Over {
+		if at != workflows.PhaseFinishing {
+			if last, err = d.repeat(ctx, workflows.PhaseHistory, workflows.DropClearHistory, "deleting the table's version records"); err != nil || last.Over {
+				break
+			}
+		}
+		if err = d.settle(ctx, at, last.Wait); err != nil {
 			break
 		}
 		// 4. Verify that nothing is left and delete the tombstone. What an
@@ -131,14 +143,26 @@ func (d *drop) repeat(ctx workflow.Context, phase workflows.Phase, activity, not
 	}
 }
 
+// settle waits for what a first step found that had come as far as the verification.
+func (d *drop) settle(ctx workflow.Context, at workflows.Phase, until *time.Time) error {
+	if at != workflows.PhaseFinishing || until == nil {
+		return nil
+	}
+	const note = "verifying that nothing is left"
+	if err := d.panel.Enter(ctx, workflows.PhaseFinishing, note); err != nil {
+		return err
+	}
+	return d.panel.SleepUntil(ctx, *until, note)
+}
+
 // page returns how the activity is run. What is over after a first short page is
 // a small table; the rest of a large one is bulk, so that ten thousand small drops
 // never wait for a huge one.
 func (d *drop) page(activity, note string, first bool) (workflows.DropStep, workflow.ActivityOptions) {
 	step, options := d.step, pageOptions(note)
 	paged := activity == workflows.DropDeleteObjects || activity == workflows.DropClearHistory
-	step.Quick = paged && first
-	if paged && !first {
+	step.Quick = activity == workflows.DropBegin || paged && first && !d.large
+	if paged && !step.Quick {
 		options = control.Bulk(options)
 	}
 	return step, options

@@ -131,7 +131,7 @@ func TestTheStepsInOrder(t *testing.T) {
 	f := newFake(t, map[string][]answer{workflows.DropDeleteObjects: {page(10), page(20), done(25)}})
 	f.run(input)
 	r := f.result(t)
-	require.Equal(t, "Begin DeleteObjects? DeleteObjects@bulk DeleteObjects@bulk ClearHistory? Finish", strings.Join(f.full, " "))
+	require.Equal(t, "Begin? DeleteObjects? DeleteObjects@bulk DeleteObjects@bulk ClearHistory? Finish", strings.Join(f.full, " "))
 	require.False(t, r.Undone)
 	require.EqualValues(t, 25, r.Counters[workflows.CountObjects])
 	s := f.status(t)
@@ -362,4 +362,30 @@ func TestBulkWorkThatNobodyTakesSaysSo(t *testing.T) {
 	f.result(t)
 	require.True(t, began)
 	require.Contains(t, f.status(t).LastError, "no worker of its class had a free place")
+}
+
+// TestAFirstStepThatCameFarIsNotRepeated: what a quick first step did is not asked
+// for again, and the rest of a large table is bulk from there on.
+func TestAFirstStepThatCameFarIsNotRepeated(t *testing.T) {
+	start := time.Now()
+	later := start.Add(time.Minute)
+	for name, c := range map[string]struct {
+		first workflows.DropProgress
+		want  string
+	}{
+		"to the end":          {workflows.DropProgress{Done: true, Over: true, Phase: workflows.PhaseDone}, "Begin?"},
+		"to the verification": {workflows.DropProgress{Done: true, Phase: workflows.PhaseFinishing, Wait: &later}, "Begin? Finish"},
+		"to the history":      {workflows.DropProgress{Done: true, Phase: workflows.PhaseHistory}, "Begin? ClearHistory@bulk Finish"},
+		"into a large table":  {workflows.DropProgress{Done: true, Phase: workflows.PhaseObjects}, "Begin? DeleteObjects@bulk ClearHistory@bulk Finish"},
+		"of a release before": {workflows.DropProgress{Done: true}, "Begin? DeleteObjects? ClearHistory? Finish"},
+	} {
+		f := newFake(t, map[string][]answer{workflows.DropBegin: {{progress: c.first}}})
+		f.env.SetStartTime(start)
+		f.run(input)
+		f.result(t)
+		require.Equal(t, c.want, strings.Join(f.full, " "), name)
+		if c.first.Wait != nil {
+			require.False(t, f.env.Now().Before(later), "it waits for what it was told")
+		}
+	}
 }
