@@ -34,3 +34,16 @@ type Description struct {
 	Pieces int
 	Bytes  uint64
 }
+
+// Tagger is an optional ability of an [Engine]: to name versions so that they
+// stay, for every writer of the format that cleans up.
+type Tagger interface {
+	// Tag names a committed version. lake.AlreadyExists when the name is taken by
+	// another version; the same again succeeds. lake.Invalid for a name that the
+	// format does not allow. The version may be on its way out: who tags it looks
+	// at the table's floor afterwards.
+	Tag(ctx context.Context, snap lake.Snapshot, tag string) error
+	// Untag removes a name, and returns the version it named. lake.NotFound when
+	// there is none.
+	Untag(ctx context.Context, loc lake.Location, tag string) (lake.Version, error)
+}

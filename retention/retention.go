@@ -21,10 +21,20 @@ import (
 // Defaults of a [Policy].
 const (
 	DefaultVersions = 10
-	// DefaultFor is the longest a query's ticket may live.
-	DefaultFor       = time.Hour
+	// DefaultFor is LongestTicket and Slack.
+	DefaultFor       = LongestTicket + Slack
 	DefaultOrphanAge = 6 * time.Hour
 )
+
+// LongestTicket is the longest that a query's ticket may live, by any setting: what
+// it is pinned to may be replaced the moment after it was issued.
+const LongestTicket = time.Hour
+
+// Slack is what lies between the time at which a version was replaced and the one
+// that is told of it: the next manifest may be written a minute before it is
+// committed, a replica may issue a ticket on a version that it looked up a moment
+// ago, and clocks differ.
+const Slack = 5 * time.Minute
 
 // StagedFor is how long after it was begun staged data may still be committed by
 // the authority. Objects that a version being made refers to are therefore never
@@ -38,7 +48,8 @@ type Policy struct {
 	// [DefaultVersions].
 	Versions int
 	// For is how long a version stays after another one became current, for the
-	// queries that are pinned to it. 0 means [DefaultFor].
+	// queries that are pinned to it. It must be the life of a ticket and [Slack], at
+	// least. 0 means [DefaultFor], which is enough for every ticket.
 	For time.Duration
 	// OrphanAge is how old an object is that no version needs before it goes. It
 	// must be longer than any write takes, [StagedFor] and the skew of clocks

@@ -1074,6 +1074,279 @@ func (x *TableVersion) GetTags() []string {
 	return nil
 }
 
+// TableTag is a name for a version, which keeps it.
+type TableTag struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 1..128 bytes of letters, digits, '.', '-' and '_'.
+	Tag           string `protobuf:"bytes,1,opt,name=tag,proto3" json:"tag,omitempty"`
+	Version       uint64 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TableTag) Reset() {
+	*x = TableTag{}
+	mi := &file_lake_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TableTag) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TableTag) ProtoMessage() {}
+
+func (x *TableTag) ProtoReflect() protoreflect.Message {
+	mi := &file_lake_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TableTag.ProtoReflect.Descriptor instead.
+func (*TableTag) Descriptor() ([]byte, []int) {
+	return file_lake_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *TableTag) GetTag() string {
+	if x != nil {
+		return x.Tag
+	}
+	return ""
+}
+
+func (x *TableTag) GetVersion() uint64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+type TagTableRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  *TableName             `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Tag   string                 `protobuf:"bytes,2,opt,name=tag,proto3" json:"tag,omitempty"`
+	// 0 means the current one.
+	Version uint64 `protobuf:"varint,3,opt,name=version,proto3" json:"version,omitempty"`
+	// Kept in the audit of the table's maintenance. At most 768 bytes.
+	Reason        string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TagTableRequest) Reset() {
+	*x = TagTableRequest{}
+	mi := &file_lake_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TagTableRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TagTableRequest) ProtoMessage() {}
+
+func (x *TagTableRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lake_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TagTableRequest.ProtoReflect.Descriptor instead.
+func (*TagTableRequest) Descriptor() ([]byte, []int) {
+	return file_lake_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *TagTableRequest) GetName() *TableName {
+	if x != nil {
+		return x.Name
+	}
+	return nil
+}
+
+func (x *TagTableRequest) GetTag() string {
+	if x != nil {
+		return x.Tag
+	}
+	return ""
+}
+
+func (x *TagTableRequest) GetVersion() uint64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *TagTableRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+type UntagTableRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  *TableName             `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Tag   string                 `protobuf:"bytes,2,opt,name=tag,proto3" json:"tag,omitempty"`
+	// As that of TagTableRequest.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UntagTableRequest) Reset() {
+	*x = UntagTableRequest{}
+	mi := &file_lake_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UntagTableRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UntagTableRequest) ProtoMessage() {}
+
+func (x *UntagTableRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lake_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UntagTableRequest.ProtoReflect.Descriptor instead.
+func (*UntagTableRequest) Descriptor() ([]byte, []int) {
+	return file_lake_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *UntagTableRequest) GetName() *TableName {
+	if x != nil {
+		return x.Name
+	}
+	return nil
+}
+
+func (x *UntagTableRequest) GetTag() string {
+	if x != nil {
+		return x.Tag
+	}
+	return ""
+}
+
+func (x *UntagTableRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+type ListTableTagsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          *TableName             `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListTableTagsRequest) Reset() {
+	*x = ListTableTagsRequest{}
+	mi := &file_lake_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListTableTagsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListTableTagsRequest) ProtoMessage() {}
+
+func (x *ListTableTagsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lake_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListTableTagsRequest.ProtoReflect.Descriptor instead.
+func (*ListTableTagsRequest) Descriptor() ([]byte, []int) {
+	return file_lake_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ListTableTagsRequest) GetName() *TableName {
+	if x != nil {
+		return x.Name
+	}
+	return nil
+}
+
+type ListTableTagsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Tags          []*TableTag            `protobuf:"bytes,1,rep,name=tags,proto3" json:"tags,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListTableTagsResponse) Reset() {
+	*x = ListTableTagsResponse{}
+	mi := &file_lake_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListTableTagsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListTableTagsResponse) ProtoMessage() {}
+
+func (x *ListTableTagsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lake_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListTableTagsResponse.ProtoReflect.Descriptor instead.
+func (*ListTableTagsResponse) Descriptor() ([]byte, []int) {
+	return file_lake_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *ListTableTagsResponse) GetTags() []*TableTag {
+	if x != nil {
+		return x.Tags
+	}
+	return nil
+}
+
 type CompactTableRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  *TableName             `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -1089,7 +1362,7 @@ type CompactTableRequest struct {
 
 func (x *CompactTableRequest) Reset() {
 	*x = CompactTableRequest{}
-	mi := &file_lake_proto_msgTypes[14]
+	mi := &file_lake_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1101,7 +1374,7 @@ func (x *CompactTableRequest) String() string {
 func (*CompactTableRequest) ProtoMessage() {}
 
 func (x *CompactTableRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[14]
+	mi := &file_lake_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1114,7 +1387,7 @@ func (x *CompactTableRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactTableRequest.ProtoReflect.Descriptor instead.
 func (*CompactTableRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{14}
+	return file_lake_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CompactTableRequest) GetName() *TableName {
@@ -1158,7 +1431,7 @@ type CompactTableResponse struct {
 
 func (x *CompactTableResponse) Reset() {
 	*x = CompactTableResponse{}
-	mi := &file_lake_proto_msgTypes[15]
+	mi := &file_lake_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1170,7 +1443,7 @@ func (x *CompactTableResponse) String() string {
 func (*CompactTableResponse) ProtoMessage() {}
 
 func (x *CompactTableResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[15]
+	mi := &file_lake_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1183,7 +1456,7 @@ func (x *CompactTableResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactTableResponse.ProtoReflect.Descriptor instead.
 func (*CompactTableResponse) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{15}
+	return file_lake_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CompactTableResponse) GetProcedureId() string {
@@ -1255,7 +1528,7 @@ type Reclaim struct {
 
 func (x *Reclaim) Reset() {
 	*x = Reclaim{}
-	mi := &file_lake_proto_msgTypes[16]
+	mi := &file_lake_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1267,7 +1540,7 @@ func (x *Reclaim) String() string {
 func (*Reclaim) ProtoMessage() {}
 
 func (x *Reclaim) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[16]
+	mi := &file_lake_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1280,7 +1553,7 @@ func (x *Reclaim) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reclaim.ProtoReflect.Descriptor instead.
 func (*Reclaim) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{16}
+	return file_lake_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Reclaim) GetFloor() uint64 {
@@ -1335,7 +1608,7 @@ type CatalogSnapshotRequest struct {
 
 func (x *CatalogSnapshotRequest) Reset() {
 	*x = CatalogSnapshotRequest{}
-	mi := &file_lake_proto_msgTypes[17]
+	mi := &file_lake_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1347,7 +1620,7 @@ func (x *CatalogSnapshotRequest) String() string {
 func (*CatalogSnapshotRequest) ProtoMessage() {}
 
 func (x *CatalogSnapshotRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[17]
+	mi := &file_lake_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1360,7 +1633,7 @@ func (x *CatalogSnapshotRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CatalogSnapshotRequest.ProtoReflect.Descriptor instead.
 func (*CatalogSnapshotRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{17}
+	return file_lake_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *CatalogSnapshotRequest) GetKnownGeneration() string {
@@ -1384,7 +1657,7 @@ type CatalogSnapshotResponse struct {
 
 func (x *CatalogSnapshotResponse) Reset() {
 	*x = CatalogSnapshotResponse{}
-	mi := &file_lake_proto_msgTypes[18]
+	mi := &file_lake_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1396,7 +1669,7 @@ func (x *CatalogSnapshotResponse) String() string {
 func (*CatalogSnapshotResponse) ProtoMessage() {}
 
 func (x *CatalogSnapshotResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[18]
+	mi := &file_lake_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1409,7 +1682,7 @@ func (x *CatalogSnapshotResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CatalogSnapshotResponse.ProtoReflect.Descriptor instead.
 func (*CatalogSnapshotResponse) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{18}
+	return file_lake_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *CatalogSnapshotResponse) GetGeneration() string {
@@ -1470,7 +1743,7 @@ type Procedure struct {
 
 func (x *Procedure) Reset() {
 	*x = Procedure{}
-	mi := &file_lake_proto_msgTypes[19]
+	mi := &file_lake_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1482,7 +1755,7 @@ func (x *Procedure) String() string {
 func (*Procedure) ProtoMessage() {}
 
 func (x *Procedure) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[19]
+	mi := &file_lake_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1495,7 +1768,7 @@ func (x *Procedure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Procedure.ProtoReflect.Descriptor instead.
 func (*Procedure) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{19}
+	return file_lake_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Procedure) GetKind() string {
@@ -1642,7 +1915,7 @@ type ProcedureProgress struct {
 
 func (x *ProcedureProgress) Reset() {
 	*x = ProcedureProgress{}
-	mi := &file_lake_proto_msgTypes[20]
+	mi := &file_lake_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1654,7 +1927,7 @@ func (x *ProcedureProgress) String() string {
 func (*ProcedureProgress) ProtoMessage() {}
 
 func (x *ProcedureProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[20]
+	mi := &file_lake_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1667,7 +1940,7 @@ func (x *ProcedureProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcedureProgress.ProtoReflect.Descriptor instead.
 func (*ProcedureProgress) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{20}
+	return file_lake_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ProcedureProgress) GetOf() string {
@@ -1716,7 +1989,7 @@ type ProcedureApproval struct {
 
 func (x *ProcedureApproval) Reset() {
 	*x = ProcedureApproval{}
-	mi := &file_lake_proto_msgTypes[21]
+	mi := &file_lake_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1728,7 +2001,7 @@ func (x *ProcedureApproval) String() string {
 func (*ProcedureApproval) ProtoMessage() {}
 
 func (x *ProcedureApproval) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[21]
+	mi := &file_lake_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1741,7 +2014,7 @@ func (x *ProcedureApproval) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcedureApproval.ProtoReflect.Descriptor instead.
 func (*ProcedureApproval) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{21}
+	return file_lake_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ProcedureApproval) GetBy() string {
@@ -1779,7 +2052,7 @@ type StartProcedureRequest struct {
 
 func (x *StartProcedureRequest) Reset() {
 	*x = StartProcedureRequest{}
-	mi := &file_lake_proto_msgTypes[22]
+	mi := &file_lake_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1791,7 +2064,7 @@ func (x *StartProcedureRequest) String() string {
 func (*StartProcedureRequest) ProtoMessage() {}
 
 func (x *StartProcedureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[22]
+	mi := &file_lake_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1804,7 +2077,7 @@ func (x *StartProcedureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartProcedureRequest.ProtoReflect.Descriptor instead.
 func (*StartProcedureRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{22}
+	return file_lake_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *StartProcedureRequest) GetKind() string {
@@ -1839,7 +2112,7 @@ type StartProcedureResponse struct {
 
 func (x *StartProcedureResponse) Reset() {
 	*x = StartProcedureResponse{}
-	mi := &file_lake_proto_msgTypes[23]
+	mi := &file_lake_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1851,7 +2124,7 @@ func (x *StartProcedureResponse) String() string {
 func (*StartProcedureResponse) ProtoMessage() {}
 
 func (x *StartProcedureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[23]
+	mi := &file_lake_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1864,7 +2137,7 @@ func (x *StartProcedureResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartProcedureResponse.ProtoReflect.Descriptor instead.
 func (*StartProcedureResponse) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{23}
+	return file_lake_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *StartProcedureResponse) GetProcedure() *Procedure {
@@ -1898,7 +2171,7 @@ type ControlProcedureRequest struct {
 
 func (x *ControlProcedureRequest) Reset() {
 	*x = ControlProcedureRequest{}
-	mi := &file_lake_proto_msgTypes[24]
+	mi := &file_lake_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1910,7 +2183,7 @@ func (x *ControlProcedureRequest) String() string {
 func (*ControlProcedureRequest) ProtoMessage() {}
 
 func (x *ControlProcedureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[24]
+	mi := &file_lake_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1923,7 +2196,7 @@ func (x *ControlProcedureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlProcedureRequest.ProtoReflect.Descriptor instead.
 func (*ControlProcedureRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{24}
+	return file_lake_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ControlProcedureRequest) GetKind() string {
@@ -1982,7 +2255,7 @@ type ControlProcedureResponse struct {
 
 func (x *ControlProcedureResponse) Reset() {
 	*x = ControlProcedureResponse{}
-	mi := &file_lake_proto_msgTypes[25]
+	mi := &file_lake_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1994,7 +2267,7 @@ func (x *ControlProcedureResponse) String() string {
 func (*ControlProcedureResponse) ProtoMessage() {}
 
 func (x *ControlProcedureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[25]
+	mi := &file_lake_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2007,7 +2280,7 @@ func (x *ControlProcedureResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlProcedureResponse.ProtoReflect.Descriptor instead.
 func (*ControlProcedureResponse) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{25}
+	return file_lake_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ControlProcedureResponse) GetProcedure() *Procedure {
@@ -2043,7 +2316,7 @@ type ListProcedureEventsRequest struct {
 
 func (x *ListProcedureEventsRequest) Reset() {
 	*x = ListProcedureEventsRequest{}
-	mi := &file_lake_proto_msgTypes[26]
+	mi := &file_lake_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2055,7 +2328,7 @@ func (x *ListProcedureEventsRequest) String() string {
 func (*ListProcedureEventsRequest) ProtoMessage() {}
 
 func (x *ListProcedureEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[26]
+	mi := &file_lake_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2068,7 +2341,7 @@ func (x *ListProcedureEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListProcedureEventsRequest.ProtoReflect.Descriptor instead.
 func (*ListProcedureEventsRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{26}
+	return file_lake_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ListProcedureEventsRequest) GetKind() string {
@@ -2109,7 +2382,7 @@ type ListProcedureEventsResponse struct {
 
 func (x *ListProcedureEventsResponse) Reset() {
 	*x = ListProcedureEventsResponse{}
-	mi := &file_lake_proto_msgTypes[27]
+	mi := &file_lake_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2121,7 +2394,7 @@ func (x *ListProcedureEventsResponse) String() string {
 func (*ListProcedureEventsResponse) ProtoMessage() {}
 
 func (x *ListProcedureEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[27]
+	mi := &file_lake_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2134,7 +2407,7 @@ func (x *ListProcedureEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListProcedureEventsResponse.ProtoReflect.Descriptor instead.
 func (*ListProcedureEventsResponse) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{27}
+	return file_lake_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListProcedureEventsResponse) GetEvents() []*ProcedureEvent {
@@ -2171,7 +2444,7 @@ type ProcedureEvent struct {
 
 func (x *ProcedureEvent) Reset() {
 	*x = ProcedureEvent{}
-	mi := &file_lake_proto_msgTypes[28]
+	mi := &file_lake_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2183,7 +2456,7 @@ func (x *ProcedureEvent) String() string {
 func (*ProcedureEvent) ProtoMessage() {}
 
 func (x *ProcedureEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[28]
+	mi := &file_lake_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2196,7 +2469,7 @@ func (x *ProcedureEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcedureEvent.ProtoReflect.Descriptor instead.
 func (*ProcedureEvent) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{28}
+	return file_lake_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ProcedureEvent) GetAction() string {
@@ -2274,7 +2547,7 @@ type ListProceduresRequest struct {
 
 func (x *ListProceduresRequest) Reset() {
 	*x = ListProceduresRequest{}
-	mi := &file_lake_proto_msgTypes[29]
+	mi := &file_lake_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2286,7 +2559,7 @@ func (x *ListProceduresRequest) String() string {
 func (*ListProceduresRequest) ProtoMessage() {}
 
 func (x *ListProceduresRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[29]
+	mi := &file_lake_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2299,7 +2572,7 @@ func (x *ListProceduresRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListProceduresRequest.ProtoReflect.Descriptor instead.
 func (*ListProceduresRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{29}
+	return file_lake_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ListProceduresRequest) GetKind() string {
@@ -2333,7 +2606,7 @@ type ListProceduresResponse struct {
 
 func (x *ListProceduresResponse) Reset() {
 	*x = ListProceduresResponse{}
-	mi := &file_lake_proto_msgTypes[30]
+	mi := &file_lake_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2345,7 +2618,7 @@ func (x *ListProceduresResponse) String() string {
 func (*ListProceduresResponse) ProtoMessage() {}
 
 func (x *ListProceduresResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[30]
+	mi := &file_lake_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2358,7 +2631,7 @@ func (x *ListProceduresResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListProceduresResponse.ProtoReflect.Descriptor instead.
 func (*ListProceduresResponse) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{30}
+	return file_lake_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ListProceduresResponse) GetProcedures() []*Procedure {
@@ -2385,7 +2658,7 @@ type GetProcedureRequest struct {
 
 func (x *GetProcedureRequest) Reset() {
 	*x = GetProcedureRequest{}
-	mi := &file_lake_proto_msgTypes[31]
+	mi := &file_lake_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2397,7 +2670,7 @@ func (x *GetProcedureRequest) String() string {
 func (*GetProcedureRequest) ProtoMessage() {}
 
 func (x *GetProcedureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[31]
+	mi := &file_lake_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2410,7 +2683,7 @@ func (x *GetProcedureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetProcedureRequest.ProtoReflect.Descriptor instead.
 func (*GetProcedureRequest) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{31}
+	return file_lake_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *GetProcedureRequest) GetKind() string {
@@ -2445,7 +2718,7 @@ type AppendCommand struct {
 
 func (x *AppendCommand) Reset() {
 	*x = AppendCommand{}
-	mi := &file_lake_proto_msgTypes[32]
+	mi := &file_lake_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2457,7 +2730,7 @@ func (x *AppendCommand) String() string {
 func (*AppendCommand) ProtoMessage() {}
 
 func (x *AppendCommand) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[32]
+	mi := &file_lake_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2470,7 +2743,7 @@ func (x *AppendCommand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendCommand.ProtoReflect.Descriptor instead.
 func (*AppendCommand) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{32}
+	return file_lake_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *AppendCommand) GetName() *TableName {
@@ -2515,7 +2788,7 @@ type AppendResult struct {
 
 func (x *AppendResult) Reset() {
 	*x = AppendResult{}
-	mi := &file_lake_proto_msgTypes[33]
+	mi := &file_lake_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2527,7 +2800,7 @@ func (x *AppendResult) String() string {
 func (*AppendResult) ProtoMessage() {}
 
 func (x *AppendResult) ProtoReflect() protoreflect.Message {
-	mi := &file_lake_proto_msgTypes[33]
+	mi := &file_lake_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2540,7 +2813,7 @@ func (x *AppendResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendResult.ProtoReflect.Descriptor instead.
 func (*AppendResult) Descriptor() ([]byte, []int) {
-	return file_lake_proto_rawDescGZIP(), []int{33}
+	return file_lake_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *AppendResult) GetVersion() uint64 {
@@ -2645,7 +2918,23 @@ const file_lake_proto_rawDesc = "" +
 	"\x04rows\x18\x05 \x01(\x04R\x04rows\x12\x14\n" +
 	"\x05parts\x18\x06 \x01(\x04R\x05parts\x12\x14\n" +
 	"\x05bytes\x18\a \x01(\x04R\x05bytes\x12\x12\n" +
-	"\x04tags\x18\b \x03(\tR\x04tags\"p\n" +
+	"\x04tags\x18\b \x03(\tR\x04tags\"6\n" +
+	"\bTableTag\x12\x10\n" +
+	"\x03tag\x18\x01 \x01(\tR\x03tag\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\x04R\aversion\"}\n" +
+	"\x0fTagTableRequest\x12&\n" +
+	"\x04name\x18\x01 \x01(\v2\x12.lake.v1.TableNameR\x04name\x12\x10\n" +
+	"\x03tag\x18\x02 \x01(\tR\x03tag\x12\x18\n" +
+	"\aversion\x18\x03 \x01(\x04R\aversion\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\"e\n" +
+	"\x11UntagTableRequest\x12&\n" +
+	"\x04name\x18\x01 \x01(\v2\x12.lake.v1.TableNameR\x04name\x12\x10\n" +
+	"\x03tag\x18\x02 \x01(\tR\x03tag\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\">\n" +
+	"\x14ListTableTagsRequest\x12&\n" +
+	"\x04name\x18\x01 \x01(\v2\x12.lake.v1.TableNameR\x04name\">\n" +
+	"\x15ListTableTagsResponse\x12%\n" +
+	"\x04tags\x18\x01 \x03(\v2\x11.lake.v1.TableTagR\x04tags\"p\n" +
 	"\x13CompactTableRequest\x12&\n" +
 	"\x04name\x18\x01 \x01(\v2\x12.lake.v1.TableNameR\x04name\x12\x17\n" +
 	"\adry_run\x18\x02 \x01(\bR\x06dryRun\x12\x18\n" +
@@ -2789,7 +3078,7 @@ const file_lake_proto_rawDesc = "" +
 	"\x16PROCEDURE_ORDER_CANCEL\x10\x03\x12\x1b\n" +
 	"\x17PROCEDURE_ORDER_APPROVE\x10\x04\x12\x19\n" +
 	"\x15PROCEDURE_ORDER_RETRY\x10\x05\x12\x1c\n" +
-	"\x18PROCEDURE_ORDER_SET_RATE\x10\x062\xc3\x04\n" +
+	"\x18PROCEDURE_ORDER_SET_RATE\x10\x062\x89\x06\n" +
 	"\aCatalog\x12:\n" +
 	"\vCreateTable\x12\x1b.lake.v1.CreateTableRequest\x1a\x0e.lake.v1.Table\x124\n" +
 	"\bGetTable\x12\x18.lake.v1.GetTableRequest\x1a\x0e.lake.v1.Table\x12E\n" +
@@ -2798,7 +3087,11 @@ const file_lake_proto_rawDesc = "" +
 	"\tDropTable\x12\x19.lake.v1.DropTableRequest\x1a\x1a.lake.v1.DropTableResponse\x12:\n" +
 	"\vUndropTable\x12\x1b.lake.v1.UndropTableRequest\x1a\x0e.lake.v1.Table\x12K\n" +
 	"\fCompactTable\x12\x1c.lake.v1.CompactTableRequest\x1a\x1d.lake.v1.CompactTableResponse\x12Z\n" +
-	"\x11ListTableVersions\x12!.lake.v1.ListTableVersionsRequest\x1a\".lake.v1.ListTableVersionsResponse\x12V\n" +
+	"\x11ListTableVersions\x12!.lake.v1.ListTableVersionsRequest\x1a\".lake.v1.ListTableVersionsResponse\x127\n" +
+	"\bTagTable\x12\x18.lake.v1.TagTableRequest\x1a\x11.lake.v1.TableTag\x12;\n" +
+	"\n" +
+	"UntagTable\x12\x1a.lake.v1.UntagTableRequest\x1a\x11.lake.v1.TableTag\x12N\n" +
+	"\rListTableTags\x12\x1d.lake.v1.ListTableTagsRequest\x1a\x1e.lake.v1.ListTableTagsResponse\x12V\n" +
 	"\x0fCatalogSnapshot\x12\x1f.lake.v1.CatalogSnapshotRequest\x1a .lake.v1.CatalogSnapshotResponse0\x012\xaf\x03\n" +
 	"\n" +
 	"Procedures\x12Q\n" +
@@ -2821,7 +3114,7 @@ func file_lake_proto_rawDescGZIP() []byte {
 }
 
 var file_lake_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_lake_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_lake_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
 var file_lake_proto_goTypes = []any{
 	(ProcedureState)(0),                 // 0: lake.v1.ProcedureState
 	(ProcedureOrder)(0),                 // 1: lake.v1.ProcedureOrder
@@ -2839,99 +3132,114 @@ var file_lake_proto_goTypes = []any{
 	(*ListTableVersionsRequest)(nil),    // 13: lake.v1.ListTableVersionsRequest
 	(*ListTableVersionsResponse)(nil),   // 14: lake.v1.ListTableVersionsResponse
 	(*TableVersion)(nil),                // 15: lake.v1.TableVersion
-	(*CompactTableRequest)(nil),         // 16: lake.v1.CompactTableRequest
-	(*CompactTableResponse)(nil),        // 17: lake.v1.CompactTableResponse
-	(*Reclaim)(nil),                     // 18: lake.v1.Reclaim
-	(*CatalogSnapshotRequest)(nil),      // 19: lake.v1.CatalogSnapshotRequest
-	(*CatalogSnapshotResponse)(nil),     // 20: lake.v1.CatalogSnapshotResponse
-	(*Procedure)(nil),                   // 21: lake.v1.Procedure
-	(*ProcedureProgress)(nil),           // 22: lake.v1.ProcedureProgress
-	(*ProcedureApproval)(nil),           // 23: lake.v1.ProcedureApproval
-	(*StartProcedureRequest)(nil),       // 24: lake.v1.StartProcedureRequest
-	(*StartProcedureResponse)(nil),      // 25: lake.v1.StartProcedureResponse
-	(*ControlProcedureRequest)(nil),     // 26: lake.v1.ControlProcedureRequest
-	(*ControlProcedureResponse)(nil),    // 27: lake.v1.ControlProcedureResponse
-	(*ListProcedureEventsRequest)(nil),  // 28: lake.v1.ListProcedureEventsRequest
-	(*ListProcedureEventsResponse)(nil), // 29: lake.v1.ListProcedureEventsResponse
-	(*ProcedureEvent)(nil),              // 30: lake.v1.ProcedureEvent
-	(*ListProceduresRequest)(nil),       // 31: lake.v1.ListProceduresRequest
-	(*ListProceduresResponse)(nil),      // 32: lake.v1.ListProceduresResponse
-	(*GetProcedureRequest)(nil),         // 33: lake.v1.GetProcedureRequest
-	(*AppendCommand)(nil),               // 34: lake.v1.AppendCommand
-	(*AppendResult)(nil),                // 35: lake.v1.AppendResult
-	nil,                                 // 36: lake.v1.Procedure.CountersEntry
-	(*timestamppb.Timestamp)(nil),       // 37: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),         // 38: google.protobuf.Duration
+	(*TableTag)(nil),                    // 16: lake.v1.TableTag
+	(*TagTableRequest)(nil),             // 17: lake.v1.TagTableRequest
+	(*UntagTableRequest)(nil),           // 18: lake.v1.UntagTableRequest
+	(*ListTableTagsRequest)(nil),        // 19: lake.v1.ListTableTagsRequest
+	(*ListTableTagsResponse)(nil),       // 20: lake.v1.ListTableTagsResponse
+	(*CompactTableRequest)(nil),         // 21: lake.v1.CompactTableRequest
+	(*CompactTableResponse)(nil),        // 22: lake.v1.CompactTableResponse
+	(*Reclaim)(nil),                     // 23: lake.v1.Reclaim
+	(*CatalogSnapshotRequest)(nil),      // 24: lake.v1.CatalogSnapshotRequest
+	(*CatalogSnapshotResponse)(nil),     // 25: lake.v1.CatalogSnapshotResponse
+	(*Procedure)(nil),                   // 26: lake.v1.Procedure
+	(*ProcedureProgress)(nil),           // 27: lake.v1.ProcedureProgress
+	(*ProcedureApproval)(nil),           // 28: lake.v1.ProcedureApproval
+	(*StartProcedureRequest)(nil),       // 29: lake.v1.StartProcedureRequest
+	(*StartProcedureResponse)(nil),      // 30: lake.v1.StartProcedureResponse
+	(*ControlProcedureRequest)(nil),     // 31: lake.v1.ControlProcedureRequest
+	(*ControlProcedureResponse)(nil),    // 32: lake.v1.ControlProcedureResponse
+	(*ListProcedureEventsRequest)(nil),  // 33: lake.v1.ListProcedureEventsRequest
+	(*ListProcedureEventsResponse)(nil), // 34: lake.v1.ListProcedureEventsResponse
+	(*ProcedureEvent)(nil),              // 35: lake.v1.ProcedureEvent
+	(*ListProceduresRequest)(nil),       // 36: lake.v1.ListProceduresRequest
+	(*ListProceduresResponse)(nil),      // 37: lake.v1.ListProceduresResponse
+	(*GetProcedureRequest)(nil),         // 38: lake.v1.GetProcedureRequest
+	(*AppendCommand)(nil),               // 39: lake.v1.AppendCommand
+	(*AppendResult)(nil),                // 40: lake.v1.AppendResult
+	nil,                                 // 41: lake.v1.Procedure.CountersEntry
+	(*timestamppb.Timestamp)(nil),       // 42: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),         // 43: google.protobuf.Duration
 }
 var file_lake_proto_depIdxs = []int32{
 	3,  // 0: lake.v1.Snapshot.manifest:type_name -> lake.v1.Manifest
 	2,  // 1: lake.v1.Table.name:type_name -> lake.v1.TableName
 	4,  // 2: lake.v1.Table.snapshot:type_name -> lake.v1.Snapshot
-	37, // 3: lake.v1.Table.created_at:type_name -> google.protobuf.Timestamp
-	37, // 4: lake.v1.Table.updated_at:type_name -> google.protobuf.Timestamp
+	42, // 3: lake.v1.Table.created_at:type_name -> google.protobuf.Timestamp
+	42, // 4: lake.v1.Table.updated_at:type_name -> google.protobuf.Timestamp
 	2,  // 5: lake.v1.CreateTableRequest.name:type_name -> lake.v1.TableName
 	2,  // 6: lake.v1.GetTableRequest.name:type_name -> lake.v1.TableName
 	5,  // 7: lake.v1.ListTablesResponse.tables:type_name -> lake.v1.Table
 	2,  // 8: lake.v1.DropTableRequest.name:type_name -> lake.v1.TableName
-	38, // 9: lake.v1.DropTableRequest.undrop_window:type_name -> google.protobuf.Duration
+	43, // 9: lake.v1.DropTableRequest.undrop_window:type_name -> google.protobuf.Duration
 	5,  // 10: lake.v1.DropTableResponse.dropped:type_name -> lake.v1.Table
-	37, // 11: lake.v1.DropTableResponse.purge_after:type_name -> google.protobuf.Timestamp
+	42, // 11: lake.v1.DropTableResponse.purge_after:type_name -> google.protobuf.Timestamp
 	2,  // 12: lake.v1.UndropTableRequest.name:type_name -> lake.v1.TableName
 	2,  // 13: lake.v1.ListTableVersionsRequest.name:type_name -> lake.v1.TableName
 	15, // 14: lake.v1.ListTableVersionsResponse.versions:type_name -> lake.v1.TableVersion
-	37, // 15: lake.v1.TableVersion.made_at:type_name -> google.protobuf.Timestamp
-	2,  // 16: lake.v1.CompactTableRequest.name:type_name -> lake.v1.TableName
-	5,  // 17: lake.v1.CompactTableResponse.table:type_name -> lake.v1.Table
-	18, // 18: lake.v1.CompactTableResponse.reclaim:type_name -> lake.v1.Reclaim
-	5,  // 19: lake.v1.CatalogSnapshotResponse.tables:type_name -> lake.v1.Table
-	0,  // 20: lake.v1.Procedure.state:type_name -> lake.v1.ProcedureState
-	36, // 21: lake.v1.Procedure.counters:type_name -> lake.v1.Procedure.CountersEntry
-	37, // 22: lake.v1.Procedure.created_at:type_name -> google.protobuf.Timestamp
-	37, // 23: lake.v1.Procedure.updated_at:type_name -> google.protobuf.Timestamp
-	23, // 24: lake.v1.Procedure.approval:type_name -> lake.v1.ProcedureApproval
-	2,  // 25: lake.v1.Procedure.table:type_name -> lake.v1.TableName
-	22, // 26: lake.v1.Procedure.progress:type_name -> lake.v1.ProcedureProgress
-	37, // 27: lake.v1.ProcedureProgress.eta:type_name -> google.protobuf.Timestamp
-	37, // 28: lake.v1.ProcedureApproval.at:type_name -> google.protobuf.Timestamp
-	21, // 29: lake.v1.StartProcedureResponse.procedure:type_name -> lake.v1.Procedure
-	1,  // 30: lake.v1.ControlProcedureRequest.order:type_name -> lake.v1.ProcedureOrder
-	21, // 31: lake.v1.ControlProcedureResponse.procedure:type_name -> lake.v1.Procedure
-	30, // 32: lake.v1.ListProcedureEventsResponse.events:type_name -> lake.v1.ProcedureEvent
-	37, // 33: lake.v1.ProcedureEvent.at:type_name -> google.protobuf.Timestamp
-	0,  // 34: lake.v1.ProcedureEvent.state:type_name -> lake.v1.ProcedureState
-	21, // 35: lake.v1.ListProceduresResponse.procedures:type_name -> lake.v1.Procedure
-	2,  // 36: lake.v1.AppendCommand.name:type_name -> lake.v1.TableName
-	6,  // 37: lake.v1.Catalog.CreateTable:input_type -> lake.v1.CreateTableRequest
-	7,  // 38: lake.v1.Catalog.GetTable:input_type -> lake.v1.GetTableRequest
-	8,  // 39: lake.v1.Catalog.ListTables:input_type -> lake.v1.ListTablesRequest
-	10, // 40: lake.v1.Catalog.DropTable:input_type -> lake.v1.DropTableRequest
-	12, // 41: lake.v1.Catalog.UndropTable:input_type -> lake.v1.UndropTableRequest
-	16, // 42: lake.v1.Catalog.CompactTable:input_type -> lake.v1.CompactTableRequest
-	13, // 43: lake.v1.Catalog.ListTableVersions:input_type -> lake.v1.ListTableVersionsRequest
-	19, // 44: lake.v1.Catalog.CatalogSnapshot:input_type -> lake.v1.CatalogSnapshotRequest
-	31, // 45: lake.v1.Procedures.ListProcedures:input_type -> lake.v1.ListProceduresRequest
-	33, // 46: lake.v1.Procedures.GetProcedure:input_type -> lake.v1.GetProcedureRequest
-	24, // 47: lake.v1.Procedures.StartProcedure:input_type -> lake.v1.StartProcedureRequest
-	26, // 48: lake.v1.Procedures.ControlProcedure:input_type -> lake.v1.ControlProcedureRequest
-	28, // 49: lake.v1.Procedures.ListProcedureEvents:input_type -> lake.v1.ListProcedureEventsRequest
-	5,  // 50: lake.v1.Catalog.CreateTable:output_type -> lake.v1.Table
-	5,  // 51: lake.v1.Catalog.GetTable:output_type -> lake.v1.Table
-	9,  // 52: lake.v1.Catalog.ListTables:output_type -> lake.v1.ListTablesResponse
-	11, // 53: lake.v1.Catalog.DropTable:output_type -> lake.v1.DropTableResponse
-	5,  // 54: lake.v1.Catalog.UndropTable:output_type -> lake.v1.Table
-	17, // 55: lake.v1.Catalog.CompactTable:output_type -> lake.v1.CompactTableResponse
-	14, // 56: lake.v1.Catalog.ListTableVersions:output_type -> lake.v1.ListTableVersionsResponse
-	20, // 57: lake.v1.Catalog.CatalogSnapshot:output_type -> lake.v1.CatalogSnapshotResponse
-	32, // 58: lake.v1.Procedures.ListProcedures:output_type -> lake.v1.ListProceduresResponse
-	21, // 59: lake.v1.Procedures.GetProcedure:output_type -> lake.v1.Procedure
-	25, // 60: lake.v1.Procedures.StartProcedure:output_type -> lake.v1.StartProcedureResponse
-	27, // 61: lake.v1.Procedures.ControlProcedure:output_type -> lake.v1.ControlProcedureResponse
-	29, // 62: lake.v1.Procedures.ListProcedureEvents:output_type -> lake.v1.ListProcedureEventsResponse
-	50, // [50:63] is the sub-list for method output_type
-	37, // [37:50] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	42, // 15: lake.v1.TableVersion.made_at:type_name -> google.protobuf.Timestamp
+	2,  // 16: lake.v1.TagTableRequest.name:type_name -> lake.v1.TableName
+	2,  // 17: lake.v1.UntagTableRequest.name:type_name -> lake.v1.TableName
+	2,  // 18: lake.v1.ListTableTagsRequest.name:type_name -> lake.v1.TableName
+	16, // 19: lake.v1.ListTableTagsResponse.tags:type_name -> lake.v1.TableTag
+	2,  // 20: lake.v1.CompactTableRequest.name:type_name -> lake.v1.TableName
+	5,  // 21: lake.v1.CompactTableResponse.table:type_name -> lake.v1.Table
+	23, // 22: lake.v1.CompactTableResponse.reclaim:type_name -> lake.v1.Reclaim
+	5,  // 23: lake.v1.CatalogSnapshotResponse.tables:type_name -> lake.v1.Table
+	0,  // 24: lake.v1.Procedure.state:type_name -> lake.v1.ProcedureState
+	41, // 25: lake.v1.Procedure.counters:type_name -> lake.v1.Procedure.CountersEntry
+	42, // 26: lake.v1.Procedure.created_at:type_name -> google.protobuf.Timestamp
+	42, // 27: lake.v1.Procedure.updated_at:type_name -> google.protobuf.Timestamp
+	28, // 28: lake.v1.Procedure.approval:type_name -> lake.v1.ProcedureApproval
+	2,  // 29: lake.v1.Procedure.table:type_name -> lake.v1.TableName
+	27, // 30: lake.v1.Procedure.progress:type_name -> lake.v1.ProcedureProgress
+	42, // 31: lake.v1.ProcedureProgress.eta:type_name -> google.protobuf.Timestamp
+	42, // 32: lake.v1.ProcedureApproval.at:type_name -> google.protobuf.Timestamp
+	26, // 33: lake.v1.StartProcedureResponse.procedure:type_name -> lake.v1.Procedure
+	1,  // 34: lake.v1.ControlProcedureRequest.order:type_name -> lake.v1.ProcedureOrder
+	26, // 35: lake.v1.ControlProcedureResponse.procedure:type_name -> lake.v1.Procedure
+	35, // 36: lake.v1.ListProcedureEventsResponse.events:type_name -> lake.v1.ProcedureEvent
+	42, // 37: lake.v1.ProcedureEvent.at:type_name -> google.protobuf.Timestamp
+	0,  // 38: lake.v1.ProcedureEvent.state:type_name -> lake.v1.ProcedureState
+	26, // 39: lake.v1.ListProceduresResponse.procedures:type_name -> lake.v1.Procedure
+	2,  // 40: lake.v1.AppendCommand.name:type_name -> lake.v1.TableName
+	6,  // 41: lake.v1.Catalog.CreateTable:input_type -> lake.v1.CreateTableRequest
+	7,  // 42: lake.v1.Catalog.GetTable:input_type -> lake.v1.GetTableRequest
+	8,  // 43: lake.v1.Catalog.ListTables:input_type -> lake.v1.ListTablesRequest
+	10, // 44: lake.v1.Catalog.DropTable:input_type -> lake.v1.DropTableRequest
+	12, // 45: lake.v1.Catalog.UndropTable:input_type -> lake.v1.UndropTableRequest
+	21, // 46: lake.v1.Catalog.CompactTable:input_type -> lake.v1.CompactTableRequest
+	13, // 47: lake.v1.Catalog.ListTableVersions:input_type -> lake.v1.ListTableVersionsRequest
+	17, // 48: lake.v1.Catalog.TagTable:input_type -> lake.v1.TagTableRequest
+	18, // 49: lake.v1.Catalog.UntagTable:input_type -> lake.v1.UntagTableRequest
+	19, // 50: lake.v1.Catalog.ListTableTags:input_type -> lake.v1.ListTableTagsRequest
+	24, // 51: lake.v1.Catalog.CatalogSnapshot:input_type -> lake.v1.CatalogSnapshotRequest
+	36, // 52: lake.v1.Procedures.ListProcedures:input_type -> lake.v1.ListProceduresRequest
+	38, // 53: lake.v1.Procedures.GetProcedure:input_type -> lake.v1.GetProcedureRequest
+	29, // 54: lake.v1.Procedures.StartProcedure:input_type -> lake.v1.StartProcedureRequest
+	31, // 55: lake.v1.Procedures.ControlProcedure:input_type -> lake.v1.ControlProcedureRequest
+	33, // 56: lake.v1.Procedures.ListProcedureEvents:input_type -> lake.v1.ListProcedureEventsRequest
+	5,  // 57: lake.v1.Catalog.CreateTable:output_type -> lake.v1.Table
+	5,  // 58: lake.v1.Catalog.GetTable:output_type -> lake.v1.Table
+	9,  // 59: lake.v1.Catalog.ListTables:output_type -> lake.v1.ListTablesResponse
+	11, // 60: lake.v1.Catalog.DropTable:output_type -> lake.v1.DropTableResponse
+	5,  // 61: lake.v1.Catalog.UndropTable:output_type -> lake.v1.Table
+	22, // 62: lake.v1.Catalog.CompactTable:output_type -> lake.v1.CompactTableResponse
+	14, // 63: lake.v1.Catalog.ListTableVersions:output_type -> lake.v1.ListTableVersionsResponse
+	16, // 64: lake.v1.Catalog.TagTable:output_type -> lake.v1.TableTag
+	16, // 65: lake.v1.Catalog.UntagTable:output_type -> lake.v1.TableTag
+	20, // 66: lake.v1.Catalog.ListTableTags:output_type -> lake.v1.ListTableTagsResponse
+	25, // 67: lake.v1.Catalog.CatalogSnapshot:output_type -> lake.v1.CatalogSnapshotResponse
+	37, // 68: lake.v1.Procedures.ListProcedures:output_type -> lake.v1.ListProceduresResponse
+	26, // 69: lake.v1.Procedures.GetProcedure:output_type -> lake.v1.Procedure
+	30, // 70: lake.v1.Procedures.StartProcedure:output_type -> lake.v1.StartProcedureResponse
+	32, // 71: lake.v1.Procedures.ControlProcedure:output_type -> lake.v1.ControlProcedureResponse
+	34, // 72: lake.v1.Procedures.ListProcedureEvents:output_type -> lake.v1.ListProcedureEventsResponse
+	57, // [57:73] is the sub-list for method output_type
+	41, // [41:57] is the sub-list for method input_type
+	41, // [41:41] is the sub-list for extension type_name
+	41, // [41:41] is the sub-list for extension extendee
+	0,  // [0:41] is the sub-list for field type_name
 }
 
 func init() { file_lake_proto_init() }
@@ -2945,7 +3253,7 @@ func file_lake_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lake_proto_rawDesc), len(file_lake_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   35,
+			NumMessages:   40,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

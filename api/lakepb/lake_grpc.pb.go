@@ -31,6 +31,9 @@ const (
 	Catalog_UndropTable_FullMethodName       = "/lake.v1.Catalog/UndropTable"
 	Catalog_CompactTable_FullMethodName      = "/lake.v1.Catalog/CompactTable"
 	Catalog_ListTableVersions_FullMethodName = "/lake.v1.Catalog/ListTableVersions"
+	Catalog_TagTable_FullMethodName          = "/lake.v1.Catalog/TagTable"
+	Catalog_UntagTable_FullMethodName        = "/lake.v1.Catalog/UntagTable"
+	Catalog_ListTableTags_FullMethodName     = "/lake.v1.Catalog/ListTableTags"
 	Catalog_CatalogSnapshot_FullMethodName   = "/lake.v1.Catalog/CatalogSnapshot"
 )
 
@@ -68,6 +71,15 @@ type CatalogClient interface {
 	// ListTableVersions tells what a table's versions hold and what made them, the
 	// newest first. Versions that were given up are not among them.
 	ListTableVersions(ctx context.Context, in *ListTableVersionsRequest, opts ...grpc.CallOption) (*ListTableVersionsResponse, error)
+	// TagTable names a version of a table, which then stays, with all it needs,
+	// whatever the retention, until the tag is removed. Tags do not move:
+	// ALREADY_EXISTS when another version has the name. The same call again
+	// succeeds. FAILED_PRECONDITION when the version was given up.
+	TagTable(ctx context.Context, in *TagTableRequest, opts ...grpc.CallOption) (*TableTag, error)
+	// UntagTable removes a tag; NOT_FOUND when there is none of the name.
+	UntagTable(ctx context.Context, in *UntagTableRequest, opts ...grpc.CallOption) (*TableTag, error)
+	// ListTableTags tells a table's tags by name.
+	ListTableTags(ctx context.Context, in *ListTableTagsRequest, opts ...grpc.CallOption) (*ListTableTagsResponse, error)
 	// CatalogSnapshot streams the whole directory, or says that it did not
 	// change since known_generation.
 	CatalogSnapshot(ctx context.Context, in *CatalogSnapshotRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CatalogSnapshotResponse], error)
@@ -151,6 +163,36 @@ func (c *catalogClient) ListTableVersions(ctx context.Context, in *ListTableVers
 	return out, nil
 }
 
+func (c *catalogClient) TagTable(ctx context.Context, in *TagTableRequest, opts ...grpc.CallOption) (*TableTag, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(TableTag)
+	err := c.cc.Invoke(ctx, Catalog_TagTable_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *catalogClient) UntagTable(ctx context.Context, in *UntagTableRequest, opts ...grpc.CallOption) (*TableTag, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(TableTag)
+	err := c.cc.Invoke(ctx, Catalog_UntagTable_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *catalogClient) ListTableTags(ctx context.Context, in *ListTableTagsRequest, opts ...grpc.CallOption) (*ListTableTagsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListTableTagsResponse)
+	err := c.cc.Invoke(ctx, Catalog_ListTableTags_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *catalogClient) CatalogSnapshot(ctx context.Context, in *CatalogSnapshotRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CatalogSnapshotResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &Catalog_ServiceDesc.Streams[0], Catalog_CatalogSnapshot_FullMethodName, cOpts...)
@@ -204,6 +246,15 @@ type CatalogServer interface {
 	// ListTableVersions tells what a table's versions hold and what made them, the
 	// newest first. Versions that were given up are not among them.
 	ListTableVersions(context.Context, *ListTableVersionsRequest) (*ListTableVersionsResponse, error)
+	// TagTable names a version of a table, which then stays, with all it needs,
+	// whatever the retention, until the tag is removed. Tags do not move:
+	// ALREADY_EXISTS when another version has the name. The same call again
+	// succeeds. FAILED_PRECONDITION when the version was given up.
+	TagTable(context.Context, *TagTableRequest) (*TableTag, error)
+	// UntagTable removes a tag; NOT_FOUND when there is none of the name.
+	UntagTable(context.Context, *UntagTableRequest) (*TableTag, error)
+	// ListTableTags tells a table's tags by name.
+	ListTableTags(context.Context, *ListTableTagsRequest) (*ListTableTagsResponse, error)
 	// CatalogSnapshot streams the whole directory, or says that it did not
 	// change since known_generation.
 	CatalogSnapshot(*CatalogSnapshotRequest, grpc.ServerStreamingServer[CatalogSnapshotResponse]) error
@@ -237,6 +288,15 @@ func (UnimplementedCatalogServer) CompactTable(context.Context, *CompactTableReq
 }
 func (UnimplementedCatalogServer) ListTableVersions(context.Context, *ListTableVersionsRequest) (*ListTableVersionsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListTableVersions not implemented")
+}
+func (UnimplementedCatalogServer) TagTable(context.Context, *TagTableRequest) (*TableTag, error) {
+	return nil, status.Error(codes.Unimplemented, "method TagTable not implemented")
+}
+func (UnimplementedCatalogServer) UntagTable(context.Context, *UntagTableRequest) (*TableTag, error) {
+	return nil, status.Error(codes.Unimplemented, "method UntagTable not implemented")
+}
+func (UnimplementedCatalogServer) ListTableTags(context.Context, *ListTableTagsRequest) (*ListTableTagsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListTableTags not implemented")
 }
 func (UnimplementedCatalogServer) CatalogSnapshot(*CatalogSnapshotRequest, grpc.ServerStreamingServer[CatalogSnapshotResponse]) error {
 	return status.Error(codes.Unimplemented, "method CatalogSnapshot not implemented")
@@ -388,6 +448,60 @@ func _Catalog_ListTableVersions_Handler(srv interface{}, ctx context.Context, de
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Catalog_TagTable_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(TagTableRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CatalogServer).TagTable(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Catalog_TagTable_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CatalogServer).TagTable(ctx, req.(*TagTableRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Catalog_UntagTable_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UntagTableRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CatalogServer).UntagTable(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Catalog_UntagTable_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CatalogServer).UntagTable(ctx, req.(*UntagTableRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Catalog_ListTableTags_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListTableTagsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CatalogServer).ListTableTags(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Catalog_ListTableTags_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CatalogServer).ListTableTags(ctx, req.(*ListTableTagsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Catalog_CatalogSnapshot_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(CatalogSnapshotRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -433,6 +547,18 @@ var Catalog_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListTableVersions",
 			Handler:    _Catalog_ListTableVersions_Handler,
+		},
+		{
+			MethodName: "TagTable",
+			Handler:    _Catalog_TagTable_Handler,
+		},
+		{
+			MethodName: "UntagTable",
+			Handler:    _Catalog_UntagTable_Handler,
+		},
+		{
+			MethodName: "ListTableTags",
+			Handler:    _Catalog_ListTableTags_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -9,8 +9,8 @@ import (
 )
 
 func (a *app) tableCommand() *cobra.Command {
-	return group("table", "Create, list, describe, check, compact, maintain, drop and undrop tables",
-		a.tableCreateCommand(), a.tableListCommand(), a.tableDescribeCommand(), a.tableVersionsCommand(), a.tableCheckCommand(), a.tableCompactCommand(), a.tableMaintainCommand(), a.tableDropCommand(), a.tableUndropCommand())
+	return group("table", "Create, list, describe, check, compact, maintain, tag, drop and undrop tables",
+		a.tableCreateCommand(), a.tableListCommand(), a.tableDescribeCommand(), a.tableVersionsCommand(), a.tableCheckCommand(), a.tableCompactCommand(), a.tableMaintainCommand(), a.tableTagCommand(), a.tableUntagCommand(), a.tableTagsCommand(), a.tableDropCommand(), a.tableUndropCommand())
 }
 
 func timeCell(t time.Time) cell {

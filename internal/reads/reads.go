@@ -12,6 +12,7 @@ var Methods = []string{
 	lakepb.Catalog_GetTable_FullMethodName,
 	lakepb.Catalog_ListTables_FullMethodName,
 	lakepb.Catalog_ListTableVersions_FullMethodName,
+	lakepb.Catalog_ListTableTags_FullMethodName,
 	lakepb.Procedures_GetProcedure_FullMethodName,
 	lakepb.Procedures_ListProcedures_FullMethodName,
 	lakepb.Procedures_ListProcedureEvents_FullMethodName,

@@ -102,6 +102,33 @@ func (c *catalogForwarder) ListTableVersions(ctx context.Context, req *lakepb.Li
 	return c.server.catalog.ListTableVersions(ctx, req)
 }
 
+// TagTable implements lakepb.CatalogServer.
+func (c *catalogForwarder) TagTable(ctx context.Context, req *lakepb.TagTableRequest) (*lakepb.TableTag, error) {
+	ctx, err := onBehalf(ctx, req.GetName())
+	if err != nil {
+		return nil, err
+	}
+	return c.server.catalog.TagTable(ctx, req)
+}
+
+// UntagTable implements lakepb.CatalogServer.
+func (c *catalogForwarder) UntagTable(ctx context.Context, req *lakepb.UntagTableRequest) (*lakepb.TableTag, error) {
+	ctx, err := onBehalf(ctx, req.GetName())
+	if err != nil {
+		return nil, err
+	}
+	return c.server.catalog.UntagTable(ctx, req)
+}
+
+// ListTableTags implements lakepb.CatalogServer.
+func (c *catalogForwarder) ListTableTags(ctx context.Context, req *lakepb.ListTableTagsRequest) (*lakepb.ListTableTagsResponse, error) {
+	ctx, err := onBehalf(ctx, req.GetName())
+	if err != nil {
+		return nil, err
+	}
+	return c.server.catalog.ListTableTags(ctx, req)
+}
+
 // ListTables implements lakepb.CatalogServer.
 func (c *catalogForwarder) ListTables(ctx context.Context, req *lakepb.ListTablesRequest) (*lakepb.ListTablesResponse, error) {
 	p, err := caller(ctx)

@@ -203,6 +203,7 @@ func TestMistakes(t *testing.T) {
 		{process: "query", args: query, more: []string{"--query-memory-bytes", "64MiB"}, says: "64MiB for 8 slots leave"},
 		{process: "query", args: query, more: []string{"--listen", "0.0.0.0:1"}, says: "--query-ticket-keys-file: is needed"},
 		{process: "query", args: query, more: []string{"--query-ticket-keys-file", secret}, says: "ticket keys"},
+		{process: "worker", args: worker, more: []string{"--table-retain-for", "1h"}, says: "1h5m"},
 		{process: "query", args: query, more: []string{"--query-ticket-ttl", "2h"}, says: "1s to 1h"},
 		{process: "query", args: query, more: []string{"--query-slots", "0"}, says: "1 to 256"},
 		{process: "query", args: objects, more: []string{"--meta", "127.0.0.1:1,"}, says: "an entry of the list is empty"},

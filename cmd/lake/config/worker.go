@@ -94,7 +94,7 @@ func (c *Worker) Classes() []workflows.Class {
 // deletes by them, and the metadata server tells by them what would go.
 func addRetention(s *Set, p *retention.Policy) {
 	s.add("table_retain_versions", "LAKE_LANCE_RETAIN_VERSIONS", intValue{&p.Versions, 1, 1 << 20}, "how many of a table's newest versions stay; tagged ones stay besides")
-	s.add("table_retain_for", "LAKE_TABLE_RETAIN_SECS", durationValue{p: &p.For, min: time.Second, max: maxTime}, "how long a version stays after another became current, for queries pinned to it: at least query_ticket_ttl")
+	s.add("table_retain_for", "LAKE_TABLE_RETAIN_SECS", durationValue{p: &p.For, min: retention.DefaultFor, max: maxTime}, "how long a version stays after another became current, for queries pinned to it: longer than any ticket lives")
 	s.add("table_orphan_age", "LAKE_TABLE_ORPHAN_SECS", durationValue{p: &p.OrphanAge, min: time.Hour, max: maxTime}, "how old an object is that no version needs before it is deleted: longer than the longest write by other Lance clients")
 }
 
