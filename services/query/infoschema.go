@@ -121,7 +121,7 @@ func schemataRows(b *rowBuilder, entries []*directory.Entry) error {
 func tableRows(b *rowBuilder, entries []*directory.Entry) error {
 	for _, e := range entries {
 		b.table(e.Name)
-		b.text(3, "BASE TABLE")
+		b.text(3, baseTable)
 		if err := b.next(); err != nil {
 			return err
 		}

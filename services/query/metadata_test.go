@@ -113,6 +113,8 @@ func TestGetTablesPatterns(t *testing.T) {
 		{name: "case matters", table: text("NOTES")},
 		{name: "both", schema: text("lab2"), table: text("n%"), want: all[2:]},
 		{name: "table type", types: []string{"VIEW", "TABLE"}, want: all},
+		{name: "table type in lower case", types: []string{"table"}, want: all},
+		{name: "table type of information_schema", types: []string{"BASE TABLE"}, want: all},
 		{name: "other types", types: []string{"VIEW", "SYSTEM TABLE"}},
 		{name: "grants", token: "bob-token", want: all[:2]},
 		{name: "grants and pattern", token: "bob-token", schema: text("lab2")},

@@ -5,6 +5,7 @@ package query
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -15,8 +16,12 @@ import (
 	"github.com/lakeplane/lake/services/query/directory"
 )
 
-// tableType is the one table type of Lake.
-const tableType = "TABLE"
+const (
+	// tableType is the one table type of Lake.
+	tableType = "TABLE"
+	// baseTable is what information_schema calls it.
+	baseTable = "BASE TABLE"
+)
 
 func (s *Server) listCatalogs(_ context.Context, _ access.Principal, emit func(arrow.RecordBatch) error) error {
 	return oneText(schema_ref.Catalogs, CatalogName, emit)
@@ -86,8 +91,7 @@ func (s *Server) listSchemas(cmd *pb.CommandGetDbSchemas) func(context.Context, 
 
 func (s *Server) listTables(cmd *pb.CommandGetTables) func(context.Context, access.Principal, func(arrow.RecordBatch) error) error {
 	return func(ctx context.Context, p access.Principal, emit func(arrow.RecordBatch) error) error {
-		types := cmd.GetTableTypes()
-		if !inCatalog(cmd.Catalog) || len(types) > 0 && !slices.Contains(types, tableType) {
+		if !inCatalog(cmd.Catalog) || !ofTables(cmd.GetTableTypes()) {
 			return nil
 		}
 		dir, err := s.directory.Current(ctx)
@@ -100,6 +104,14 @@ func (s *Server) listTables(cmd *pb.CommandGetTables) func(context.Context, acce
 		}
 		return emitTables(ctx, found, cmd.GetIncludeSchema(), emit)
 	}
+}
+
+// ofTables applies the filter of table types: none means any. Clients also ask for
+// tables in lower case, and by their name in information_schema.
+func ofTables(types []string) bool {
+	return len(types) == 0 || slices.ContainsFunc(types, func(t string) bool {
+		return strings.EqualFold(t, tableType) || strings.EqualFold(t, baseTable)
+	})
 }
 
 func matching(dir *directory.Snapshot, p access.Principal, schema, table func(string) bool) []*directory.Entry {
