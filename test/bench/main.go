@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 )
 
 type config struct {
@@ -25,13 +26,21 @@ type config struct {
 	only   string
 }
 
+// suite is a set of benchmarks. One that is alone has a deployment of its own,
+// and gets no server.
+type suite struct {
+	name  string
+	run   func(context.Context, *lakeServer, config, string) ([]figure, error)
+	alone bool
+}
+
 func main() {
 	var c config
 	flag.StringVar(&c.lake, "lake", "bin/lake", "the lake binary")
 	flag.IntVar(&c.rows, "rows", 5_000_000, "rows of the scanned table")
 	flag.IntVar(&c.rounds, "rounds", 5, "repetitions of each query")
 	flag.StringVar(&c.json, "json", "", "write the figures to this file as well")
-	flag.StringVar(&c.only, "only", "", "run only this suite: scan, append, latency or procedures")
+	flag.StringVar(&c.only, "only", "", "run only this suite: query, scan, append, latency or procedures")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -47,23 +56,23 @@ func run(ctx context.Context, c config) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	suites := []suite{
+		{"scan", scans, false}, {"append", appends, false}, {"latency", latencies, false},
+		{"query", queries, true}, {"procedures", procedures, true},
+	}
+	suites = slices.DeleteFunc(suites, func(s suite) bool { return c.only != "" && c.only != s.name })
+	if len(suites) == 0 {
+		return fmt.Errorf("there is no suite %q", c.only)
+	}
 	var server *lakeServer
-	if c.only != "procedures" { // which have a deployment of their own
-		if server, err = startServer(ctx, c.lake, work); err != nil {
+	if slices.ContainsFunc(suites, func(s suite) bool { return !s.alone }) {
+		if server, err = startServer(ctx, c.lake, work, false); err != nil {
 			return err
 		}
 		defer server.stop()
 	}
-
 	var all []figure
-	suites := []struct {
-		name string
-		run  func(context.Context, *lakeServer, config, string) ([]figure, error)
-	}{{"scan", scans}, {"append", appends}, {"latency", latencies}, {"procedures", procedures}}
 	for _, suite := range suites {
-		if c.only != "" && c.only != suite.name {
-			continue
-		}
 		figures, err := suite.run(ctx, server, c, work)
 		if err != nil {
 			return err

@@ -82,20 +82,34 @@ func processTime(pid int) (time.Duration, error) {
 	return total, nil
 }
 
-// repeat measures fn rounds times after one warm-up and returns the CPU and
-// wall figures.
-func repeat(suite, name, who string, rounds int, others []int, fn func() error) ([]figure, error) {
-	var cpu, wall []float64
-	for i := range rounds + 1 {
-		c, err := measure(others, fn)
-		if err != nil {
-			return nil, fmt.Errorf("%s, %s, %s: %w", suite, name, who, err)
-		}
-		if i > 0 {
-			cpu, wall = append(cpu, ms(c.cpu)), append(wall, ms(c.wall))
+// contender is one that does the work of a case. Its cost is that of this
+// process and of the others.
+type contender struct {
+	name   string
+	others []int
+	run    func() error
+}
+
+// versus lets the contenders take turns, so that what else the machine does
+// weighs on all of them, and returns their CPU and wall figures. The first turn
+// of each warms up and does not count.
+func versus(suite, name string, rounds int, contenders []contender) (all []figure, err error) {
+	cpu, wall := make([][]float64, len(contenders)), make([][]float64, len(contenders))
+	for round := range rounds + 1 {
+		for i, who := range contenders {
+			c, err := measure(who.others, who.run)
+			if err != nil {
+				return nil, fmt.Errorf("%s, %s, %s: %w", suite, name, who.name, err)
+			}
+			if round > 0 {
+				cpu[i], wall[i] = append(cpu[i], ms(c.cpu)), append(wall[i], ms(c.wall))
+			}
 		}
 	}
-	return []figure{summary(suite, name, who, "CPU ms", cpu), summary(suite, name, who, "wall ms", wall)}, nil
+	for i, who := range contenders {
+		all = append(all, summary(suite, name, who.name, "CPU ms", cpu[i]), summary(suite, name, who.name, "wall ms", wall[i]))
+	}
+	return all, nil
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -28,7 +28,7 @@ var scanned = []struct{ name, sql string }{
 // with its Parquet reader, all over the same rows.
 func scans(ctx context.Context, s *lakeServer, c config, work string) ([]figure, error) {
 	table := lake.TableName{Namespace: "bench", Name: "lineitem"}
-	if err := load(ctx, s, table, c.rows); err != nil {
+	if err := load(ctx, s, table, tpch.LineItem, c.rows, lineItems); err != nil {
 		return nil, err
 	}
 	file := filepath.Join(work, "lineitem.parquet")
@@ -47,34 +47,35 @@ func scans(ctx context.Context, s *lakeServer, c config, work string) ([]figure,
 	suite := fmt.Sprintf("scan of %d rows", c.rows)
 	var all []figure
 	for _, q := range scanned {
-		for _, who := range []struct {
-			name   string
-			others []int
-			run    func() error
-		}{
+		figures, err := versus(suite, q.name, c.rounds, []contender{
 			{"Lake, Flight SQL", s.pids(), func() error { return s.drain(ctx, fmt.Sprintf(q.sql, table)) }},
 			{"DuckDB table", nil, func() error { return duck.run(fmt.Sprintf(q.sql, "lineitem")) }},
 			{"DuckDB read_parquet", nil, func() error { return duck.run(fmt.Sprintf(q.sql, parquet)) }},
-		} {
-			figures, err := repeat(suite, q.name, who.name, c.rounds, who.others, who.run)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, figures...)
+		})
+		if err != nil {
+			return nil, err
 		}
+		all = append(all, figures...)
 	}
 	return all, nil
 }
 
+// lineItems makes the rows of the table.
+func lineItems(rows, batchRows int, emit func(arrow.RecordBatch) error) error {
+	return tpch.LineItems(rows, batchRows, 1, emit)
+}
+
 // load appends generated rows with a few appends in flight.
-func load(ctx context.Context, s *lakeServer, table lake.TableName, rows int) error {
-	if _, err := s.client.CreateTable(ctx, table, tpch.LineItem); err != nil {
+func load(ctx context.Context, s *lakeServer, table lake.TableName, schema *arrow.Schema, rows int,
+	generate func(rows, batchRows int, emit func(arrow.RecordBatch) error) error,
+) error {
+	if _, err := s.client.CreateTable(ctx, table, schema); err != nil {
 		return err
 	}
 	began := time.Now()
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(4)
-	err := tpch.LineItems(rows, lake.MaxAppendRows, 1, func(b arrow.RecordBatch) error {
+	err := generate(rows, lake.MaxAppendRows, func(b arrow.RecordBatch) error {
 		b.Retain()
 		g.Go(func() error {
 			defer b.Release()

@@ -16,15 +16,19 @@ import (
 	"github.com/lakeplane/lake/sdk"
 )
 
-// lakeServer is a `lake dev` without Temporal, which no measured path uses.
+// lakeServer is a `lake dev`. It goes without Temporal where nothing needs a
+// procedure: no measured path waits for one.
 type lakeServer struct {
 	cmd    *exec.Cmd
 	client *sdk.Client
 }
 
-func startServer(ctx context.Context, bin, work string) (*lakeServer, error) {
+func startServer(ctx context.Context, bin, work string, temporal bool) (*lakeServer, error) {
 	dir := filepath.Join(work, "data")
-	cmd := exec.Command(bin, "dev", "--data-dir", dir, "--port-base", "0", "--no-temporal")
+	if err := os.MkdirAll(work, 0o755); err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(bin, "dev", "--data-dir", dir, "--port-base", "0", fmt.Sprintf("--no-temporal=%t", !temporal))
 	log, err := os.Create(filepath.Join(work, "dev.log"))
 	if err != nil {
 		return nil, err
@@ -55,7 +59,8 @@ func awaitAddress(path string) (string, error) {
 	return "", fmt.Errorf("lake dev did not come up within a minute")
 }
 
-// pids are the server and its engine slots, as they are now.
+// pids are the server and its engine slots, as they are now. Temporal is not
+// among them.
 func (s *lakeServer) pids() []int {
 	pids := []int{s.cmd.Process.Pid}
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // none elsewhere, where there are no slots
@@ -63,7 +68,7 @@ func (s *lakeServer) pids() []int {
 		text, _ := os.ReadFile(stat)
 		_, rest, _ := strings.Cut(string(text), ") ")
 		fields := strings.Fields(rest)
-		if len(fields) > 1 && fields[1] == strconv.Itoa(pids[0]) {
+		if len(fields) > 1 && fields[1] == strconv.Itoa(pids[0]) && !strings.Contains(string(text), "(lake-temporal") {
 			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(stat))); err == nil {
 				pids = append(pids, pid)
 			}
