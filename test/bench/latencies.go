@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -12,9 +13,15 @@ import (
 
 const latencyRounds = 400
 
+const smallSelect = "SELECT robot_id, sum(reward) FROM %s WHERE episode < 500 GROUP BY ALL"
+
+// smallClients is how many clients ask at a time for the rate.
+const smallClients = 8
+
 // latencies measures a small SELECT from the client's call to its last row,
-// warm, one client. The peer is the same SELECT in a DuckDB in this process,
-// without any network.
+// warm: by one client, and how many a second eight clients get. The peers are
+// the same SELECT in a DuckDB in this process, without any network, and a bare
+// Flight server with the answer ready, without any SQL.
 func latencies(ctx context.Context, s *lakeServer, _ config, _ string) ([]figure, error) {
 	table := lake.TableName{Namespace: "bench", Name: "small"}
 	if _, err := s.client.CreateTable(ctx, table, small); err != nil {
@@ -33,43 +40,59 @@ func latencies(ctx context.Context, s *lakeServer, _ config, _ string) ([]figure
 	if err := duck.run("CREATE TABLE small AS SELECT 'arm-7' AS robot_id, i AS episode, 0.5::DOUBLE AS reward FROM range(1000) t(i)"); err != nil {
 		return nil, err
 	}
-	var all []figure
-	for _, who := range []struct {
-		name string
-		run  func() error
-	}{
-		{"Lake, Flight SQL", func() error {
-			return s.drain(ctx, "SELECT robot_id, sum(reward) FROM bench.small WHERE episode < 500 GROUP BY ALL")
-		}},
-		{"DuckDB in process", func() error {
-			return duck.run("SELECT robot_id, sum(reward) FROM small WHERE episode < 500 GROUP BY ALL")
-		}},
-	} {
-		figures, err := percentiles(who.name, who.run)
+	answer := smallBatch(1)
+	defer answer.Release()
+	flights, stop, err := serveBare(answer, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	ask := func(ctx context.Context) error { return s.drain(ctx, fmt.Sprintf(smallSelect, table)) }
+	askReady := func(ctx context.Context) error { return askBare(ctx, flights) }
+	askDuck := func(context.Context) error { return duck.run(fmt.Sprintf(smallSelect, "small")) }
+	const name = "small grouped SELECT"
+	all, err := takeTurns(ctx, name, []caller{{"Lake, Flight SQL", ask}, {"bare Flight server", askReady}, {"DuckDB in process", askDuck}})
+	if err != nil {
+		return nil, err
+	}
+	for _, who := range []caller{{"Lake, Flight SQL", ask}, {"bare Flight server", askReady}} {
+		rate, err := perSecond(ctx, smallClients, func(ctx context.Context, _, _ int) error { return who.call(ctx) })
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, figures...)
+		all = append(all, figure{Suite: "latency", Case: fmt.Sprintf("%s, %d clients", name, smallClients), Who: who.name, Value: rate, Unit: "1/s"})
 	}
 	return all, nil
 }
 
-func percentiles(who string, fn func() error) ([]figure, error) {
-	var took []float64
-	for i := range latencyRounds + 20 {
-		began := time.Now()
-		if err := fn(); err != nil {
-			return nil, err
-		}
-		if i >= 20 { // the first calls warm the caches
-			took = append(took, ms(time.Since(began)))
+// caller is one that answers small questions.
+type caller struct {
+	name string
+	call func(context.Context) error
+}
+
+// takeTurns measures the latency of one call after the other, each caller in
+// turn, so that what else the machine does weighs on all of them.
+func takeTurns(ctx context.Context, name string, callers []caller) (all []figure, err error) {
+	const warm = 20
+	took := make([][]float64, len(callers))
+	for round := range latencyRounds + warm {
+		for i, c := range callers {
+			began := time.Now()
+			if err := c.call(ctx); err != nil {
+				return nil, fmt.Errorf("%s, %s: %w", name, c.name, err)
+			}
+			if round >= warm {
+				took[i] = append(took[i], ms(time.Since(began)))
+			}
 		}
 	}
-	slices.Sort(took)
-	at := func(q float64) float64 { return took[int(q*float64(len(took)-1))] }
-	const suite, name = "latency", "small grouped SELECT"
-	return []figure{
-		{Suite: suite, Case: name, Who: who, Value: at(0.5), Unit: "p50 ms", Low: took[0], High: at(0.9)},
-		{Suite: suite, Case: name, Who: who, Value: at(0.99), Unit: "p99 ms"},
-	}, nil
+	for i, c := range callers {
+		slices.Sort(took[i])
+		at := func(q float64) float64 { return took[i][int(q*float64(len(took[i])-1))] }
+		all = append(all,
+			figure{Suite: "latency", Case: name, Who: c.name, Value: at(0.5), Unit: "p50 ms", Low: took[i][0], High: at(0.9)},
+			figure{Suite: "latency", Case: name, Who: c.name, Value: at(0.99), Unit: "p99 ms"})
+	}
+	return all, nil
 }

@@ -5,9 +5,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"regexp"
 	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/sdk"
@@ -67,7 +70,39 @@ func queries(ctx context.Context, _ *lakeServer, c config, work string) ([]figur
 		}
 		all = append(all, figures...)
 	}
-	return all, nil
+	points, err := pointLookups(ctx, s, c.rows)
+	if err != nil {
+		return nil, err
+	}
+	bulk, err := bulkReads(ctx, s, c)
+	return append(append(all, points...), bulk...), err
+}
+
+// pointLookups finds single rows by the clustered key, each time another.
+func pointLookups(ctx context.Context, s *lakeServer, rows int) ([]figure, error) {
+	random := rand.New(rand.NewPCG(3, 4))
+	return takeTurns(ctx, "point lookup by the clustered key", []caller{{"Lake, Flight SQL", func(ctx context.Context) error {
+		return s.drain(ctx, fmt.Sprintf("SELECT * FROM %s WHERE id = %d", telemetryTable, random.IntN(rows)))
+	}}})
+}
+
+// bulkReads reads the whole table, and as many ready rows from a bare server.
+func bulkReads(ctx context.Context, s *lakeServer, c config) ([]figure, error) {
+	const batchRows = 1 << 15
+	var ready arrow.RecordBatch
+	if err := telemetryRows(batchRows, batchRows, func(b arrow.RecordBatch) error { b.Retain(); ready = b; return nil }); err != nil {
+		return nil, err
+	}
+	defer ready.Release()
+	flights, stop, err := serveBare(ready, c.rows/batchRows)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	return versus("bulk", fmt.Sprintf("all %d rows", c.rows), c.rounds, []contender{
+		{"Lake, Flight SQL", s.pids(), func() error { return s.drain(ctx, "SELECT * FROM "+telemetryTable.String()) }},
+		{"bare Flight server", nil, func() error { return askBare(ctx, flights) }},
+	})
 }
 
 // loadCompact fills the table by appends and joins what they leave, as table
