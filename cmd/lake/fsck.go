@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/lakeplane/lake/audit"
 	"github.com/lakeplane/lake/catalog"
@@ -41,7 +43,7 @@ func (a *app) fsckCommand() *cobra.Command {
 		Example: "  lake fsck --metastore lake://127.0.0.1:50052 --objects file:///var/lib/lake/objects\n" +
 			"  lake fsck robots --repair --format json",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.load(c, cmd.Flags()); err != nil {
+			if err := a.loadFsck(c, cmd.Flags()); err != nil {
 				return err
 			}
 			return a.fsck(cmd.Context(), c, f, args)
@@ -52,6 +54,44 @@ func (a *app) fsckCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&f.repair, "repair", false, "publish committed versions that a crash left unpublished; nothing is ever deleted")
 	cmd.Flags().DurationVar(&f.grace, "grace", time.Hour, "how old an object is before it counts as left behind")
 	return cmd
+}
+
+// loadFsck reads the settings of a command that works on the stores themselves,
+// which must be there: opening would make what a mistyped name names, and find
+// nothing wrong with it.
+func (a *app) loadFsck(c *config.Fsck, flags *pflag.FlagSet) error {
+	if flags.Changed("addr") {
+		return usagef("--addr is for the commands that talk to a query server; this one reads the stores: give --metastore (lake://host:port of a metadata server will do) and --objects")
+	}
+	if err := a.load(c, flags); err != nil {
+		return err
+	}
+	if !c.Objects.InBucket() {
+		if err := isThere("objects", c.Objects.URL, "file"); err != nil {
+			return err
+		}
+	}
+	url, err := c.Metastore.Resolve()
+	if err != nil || c.Metastore.Kind() != config.Pebble {
+		return err
+	}
+	return isThere("metastore", url, config.Pebble)
+}
+
+// isThere refuses a URL of a directory that is missing or empty.
+func isThere(setting, url, scheme string) error {
+	path, err := config.FilePath(url, scheme)
+	if err != nil {
+		return lake.Errorf(lake.Invalid, "%s: %w", setting, err)
+	}
+	entries, err := os.ReadDir(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist), err == nil && len(entries) == 0:
+		return lake.Errorf(lake.NotFound, "%s: there is nothing in the directory %s", setting, path)
+	case err != nil:
+		return lake.Errorf(lake.Invalid, "%s: %w", setting, err)
+	}
+	return nil
 }
 
 func (a *app) fsck(ctx context.Context, c *config.Fsck, f fsckFlags, what []string) (err error) {
@@ -77,36 +117,13 @@ func (a *app) fsck(ctx context.Context, c *config.Fsck, f fsckFlags, what []stri
 		return err
 	}
 	r.out = a.rows([]heading{{name: "table"}, {name: "version"}, {name: "problem"}, {name: "repaired"}, {name: "object"}, {name: "detail"}})
-	if err := auditEach(ctx, auditor, what, r.found); err != nil {
+	if err := r.audit(ctx, auditor, what); err != nil {
 		return err
 	}
 	if err := r.out.Close(); err != nil {
 		return outputError(err)
 	}
 	return r.verdict()
-}
-
-// auditEach audits the namespaces and tables named, or everything.
-func auditEach(ctx context.Context, auditor *audit.Auditor, what []string, found func(audit.Finding) error) error {
-	if len(what) == 0 {
-		return auditor.All(ctx, "", found)
-	}
-	for _, w := range what {
-		if !strings.Contains(w, ".") {
-			if err := auditor.All(ctx, w, found); err != nil {
-				return err
-			}
-			continue
-		}
-		name, err := tableName(w)
-		if err != nil {
-			return err
-		}
-		if err := auditor.Table(ctx, name, found); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // fsckReport prints findings and counts.
@@ -116,6 +133,33 @@ type fsckReport struct {
 	out                       rowWriter
 	tables, versions, objects int
 	damage, others            int
+}
+
+// audit audits the namespaces and tables named, or everything.
+func (r *fsckReport) audit(ctx context.Context, auditor *audit.Auditor, what []string) error {
+	if len(what) == 0 {
+		return auditor.All(ctx, "", r.found)
+	}
+	for _, w := range what {
+		if !strings.Contains(w, ".") {
+			before := r.tables
+			if err := auditor.All(ctx, w, r.found); err != nil {
+				return err
+			}
+			if r.tables == before {
+				return lake.Errorf(lake.NotFound, "no table in namespace %s", w)
+			}
+			continue
+		}
+		name, err := tableName(w)
+		if err != nil {
+			return err
+		}
+		if err := auditor.Table(ctx, name, r.found); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *fsckReport) done(c audit.Checked) {

@@ -32,7 +32,7 @@ func (a *app) tableCheckCommand() *cobra.Command {
 			if _, err := tableName(args[0]); err != nil {
 				return err
 			}
-			if err := a.load(c, cmd.Flags()); err != nil {
+			if err := a.loadFsck(c, cmd.Flags()); err != nil {
 				return err
 			}
 			if data {
