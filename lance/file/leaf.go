@@ -197,7 +197,10 @@ func newLeaf(n *schema.Node, path string, outer []*schema.Node, whole *schema.No
 		return nil, inColumn(path, err)
 	}
 	l := &leaf{node: n, path: path, value: v, packed: whole}
-	if l.perRow, err = entriesPerRow(outer); err != nil {
+	if l.perRow, err = entriesPerRow(outer); err == nil && l.perRow > maxValueBytes/uint64(max(8, v.width)) && l.perRow > 1 {
+		err = unsupported("fixed size lists of structs with %d items of %d bytes in a row, at most %d bytes are read", l.perRow, v.width, maxValueBytes)
+	}
+	if err != nil {
 		return nil, inColumn(path, err)
 	}
 	s := levelScheme{lists: make([]bool, len(outer)), nullable: make([]bool, len(outer))}

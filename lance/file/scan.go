@@ -178,7 +178,7 @@ func (r *Reader) openRoot(n *schema.Node) (columnReader, error) {
 // bytesPerRow estimates the size of a row of a root field: what it takes in the
 // file, and at least the width of its values, which a page of nulls hides.
 func (r *Reader) bytesPerRow(n *schema.Node) uint64 {
-	var stored, width uint64
+	var stored uint64
 	n.Walk(func(n *schema.Node) {
 		col, ok := r.columns[n.Field.GetId()]
 		if !ok {
@@ -189,11 +189,28 @@ func (r *Reader) bytesPerRow(n *schema.Node) uint64 {
 				stored += min(s, r.c.in.size)
 			}
 		}
-		if t, err := columnType(n, r.packed[n.Field.GetId()]); err == nil {
-			width += uint64(t.bits()+7) / 8
-		}
 	})
-	return max(width, stored/max(1, r.Rows()))
+	return max(r.widthPerRow(n), stored/max(1, r.Rows()))
+}
+
+// widthPerRow is the width of the values of a row below n, lists aside.
+func (r *Reader) widthPerRow(n *schema.Node) uint64 {
+	id := n.Field.GetId()
+	if _, ok := r.columns[id]; ok && (len(n.Children) == 0 || r.packed[id] != nil) {
+		t, err := columnType(n, r.packed[id])
+		if err != nil {
+			return 0
+		}
+		return uint64(t.bits()+7) / 8
+	}
+	var width uint64
+	for _, c := range n.Children {
+		width += r.widthPerRow(c)
+	}
+	if t, ok := n.Type.(*arrow.FixedSizeListType); ok {
+		width *= uint64(t.Len())
+	}
+	return width
 }
 
 // rowsPer is the number of rows of a batch.

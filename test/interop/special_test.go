@@ -120,6 +120,34 @@ func decimalVectors(r *rand.Rand, b array.Builder, _ int) {
 	}
 }
 
+func fixedBinary(r *rand.Rand, b array.Builder, _ int) {
+	v := make([]byte, b.Type().(*arrow.FixedSizeBinaryType).ByteWidth)
+	for i := range v {
+		v[i] = byte(r.IntN(256))
+	}
+	b.(*array.FixedSizeBinaryBuilder).Append(v)
+}
+
+// lists appends up to three lists of up to three texts, some of them null.
+func lists(r *rand.Rand, b array.Builder, _ int) {
+	outer := b.(*array.ListBuilder)
+	outer.Append(true)
+	for range r.IntN(4) {
+		inner := outer.ValueBuilder().(*array.ListBuilder)
+		inner.Append(r.IntN(5) > 0)
+		for range r.IntN(4) {
+			inner.ValueBuilder().(*array.StringBuilder).Append(words(r, 8))
+		}
+	}
+}
+
+func structs(r *rand.Rand, b array.Builder, i int) {
+	s := b.(*array.StructBuilder)
+	s.Append(true)
+	number(func(r *rand.Rand, _ int) float64 { return float64(r.IntN(1 << 30)) })(r, s.FieldBuilder(0), i)
+	lists(r, s.FieldBuilder(1), i)
+}
+
 func matrixOf(rows, cols int32) arrow.DataType {
 	return arrow.FixedSizeListOf(rows, arrow.FixedSizeListOf(cols, arrow.PrimitiveTypes.Float32))
 }
@@ -165,6 +193,15 @@ var (
 		{name: "mat16x16", typ: matrixOf(16, 16), value: matrices(16, 16, false), nulls: true},
 		{name: "cube", typ: arrow.FixedSizeListOf(2, matrixOf(3, 3)), value: cubes, nulls: true},
 		{name: "decimal_vec", typ: arrow.FixedSizeListOf(3, &arrow.Decimal128Type{Precision: 20, Scale: 2}), value: decimalVectors},
+		{name: "bools", typ: arrow.FixedWidthTypes.Boolean, value: func(r *rand.Rand, b array.Builder, _ int) { b.(*array.BooleanBuilder).Append(r.IntN(2) == 0) }, nulls: true},
+		{name: "binary16", typ: &arrow.FixedSizeBinaryType{ByteWidth: 16}, value: fixedBinary, nulls: true},
+		{name: "binary600", typ: &arrow.FixedSizeBinaryType{ByteWidth: 600}, value: fixedBinary, nulls: true},
+		{name: "nulls", typ: i64, value: func(_ *rand.Rand, b array.Builder, _ int) { b.AppendNull() }, nulls: true},
+		{name: "null_texts", typ: str, value: func(_ *rand.Rand, b array.Builder, _ int) { b.AppendNull() }, nulls: true},
+		{name: "empty_texts", typ: str, value: text(func(*rand.Rand, int) string { return "" })},
+		{name: "empty_lists", typ: arrow.ListOf(i64), value: func(_ *rand.Rand, b array.Builder, _ int) { b.(*array.ListBuilder).Append(true) }, nulls: true},
+		{name: "lists_of_lists", typ: arrow.ListOf(arrow.ListOf(str)), value: lists, nulls: true},
+		{name: "structs", typ: arrow.StructOf(arrow.Field{Name: "a", Type: i64, Nullable: true}, arrow.Field{Name: "l", Type: arrow.ListOf(arrow.ListOf(str)), Nullable: true}), value: structs},
 		{name: "vec128_nulls", typ: arrow.FixedSizeListOf(128, arrow.PrimitiveTypes.Float32), value: vectors(128), nulls: true},
 	}
 )
@@ -190,9 +227,9 @@ func (c special) column() (arrow.Field, arrow.Array) {
 func TestLakeReadsEveryEncodingOfStock(t *testing.T) {
 	stock := startStock(t)
 	want := map[string][]string{
-		"2.0": {"binary", "dictionary", "flat", "nullable", "fixed_size_list"},
-		"2.1": {"dictionary", "fsst", "rle", "inline_bitpacking", "out_of_line_bitpacking", "general", "byte_stream_split", "full_zip_layout", "mini_block_layout", "fixed_size_list"},
-		"2.2": {"dictionary", "fsst", "rle", "inline_bitpacking", "general", "byte_stream_split", "full_zip_layout", "has_large_chunk", "constant_layout", "inline_value"},
+		"2.0": {"binary", "dictionary", "flat", "nullable", "all_nulls", "some_nulls", "fixed_size_list", "list", "struct"},
+		"2.1": {"flat", "variable", "dictionary", "fsst", "rle", "inline_bitpacking", "out_of_line_bitpacking", "general", "byte_stream_split", "full_zip_layout", "mini_block_layout", "constant_layout", "fixed_size_list", "has_validity"},
+		"2.2": {"flat", "variable", "dictionary", "fsst", "rle", "inline_bitpacking", "general", "byte_stream_split", "full_zip_layout", "has_large_chunk", "constant_layout", "inline_value", "fixed_size_list", "has_validity"},
 	}
 	for version, names := range want {
 		clear(seen)
@@ -210,6 +247,7 @@ func TestLakeReadsEveryEncodingOfStock(t *testing.T) {
 				compare(t, gotSchema, got, s, []arrow.Array{col})
 			})
 		}
+		t.Logf("encodings of version %s: %v", version, seen[version])
 		for _, name := range names {
 			if seen[version][name] == 0 {
 				t.Errorf("stock LanceDB did not use %s in version %s; used: %v", name, version, seen[version])
