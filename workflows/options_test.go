@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lakeplane/lake/workflows/control"
 )
 
 // longest is how long an activity may run without a heartbeat: one that is over in
@@ -77,6 +79,9 @@ func wrong(fields map[string]ast.Expr) string {
 	if takes <= longest {
 		return ""
 	}
+	if named, ok := fields["HeartbeatTimeout"].(*ast.Ident); ok && named.Name == "BeatWithin" {
+		fields["HeartbeatTimeout"] = &ast.SelectorExpr{Sel: named}
+	}
 	beat, err := duration(fields["HeartbeatTimeout"])
 	switch {
 	case err != nil:
@@ -89,7 +94,7 @@ func wrong(fields map[string]ast.Expr) string {
 	return ""
 }
 
-var units = map[string]time.Duration{"Second": time.Second, "Minute": time.Minute, "Hour": time.Hour, "Millisecond": time.Millisecond}
+var units = map[string]time.Duration{"Second": time.Second, "Minute": time.Minute, "Hour": time.Hour, "Millisecond": time.Millisecond, "BeatWithin": control.BeatWithin}
 
 // duration reads n*time.Unit and time.Unit.
 func duration(e ast.Expr) (time.Duration, error) {

@@ -64,7 +64,7 @@ func (a *Activities) goOn(ctx context.Context, h *held, in workflows.DropStep, o
 			return h.Release(ctx, nil)
 		}
 	}
-	err := a.finish(ctx, h, out)
+	err := a.finish(ctx, h, in, out)
 	out.Again = false // the phase says so
 	return err
 }

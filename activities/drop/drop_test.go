@@ -635,3 +635,15 @@ func TestAQuickDropCrashesAtEveryCommit(t *testing.T) {
 		require.GreaterOrEqual(t, crashes, 6)
 	}
 }
+
+// TestAShortWaitIsPartOfAQuickDrop: what settles within a second is waited for.
+func TestAShortWaitIsPartOfAQuickDrop(t *testing.T) {
+	f := setup(t, drop.Options{Settle: time.Second})
+	step := f.Drop(t, f.Table(t, table, 1, 2), past())
+	step.Quick = true
+	tombstone, err := f.Catalog.Tombstone(t.Context(), step.Table(), step.Incarnation)
+	require.NoError(t, err)
+	require.True(t, f.run(t, workflows.DropBegin, step).Over)
+	require.False(t, time.Now().Before(tombstone.DroppedAt.Add(time.Second)))
+	f.RequireGone(t, step)
+}

@@ -23,13 +23,19 @@ func (a *Activities) Finish(ctx context.Context, in workflows.DropStep) (workflo
 			out.Again = true
 			return h.Release(ctx, nil)
 		}
-		return a.finish(ctx, h, out)
+		return a.finish(ctx, h, in, out)
 	})
 }
 
 // finish ends the drop, or says for what to wait or that something is left.
-func (a *Activities) finish(ctx context.Context, h *held, out *workflows.DropProgress) error {
-	if settled := h.tombstone.DroppedAt.Add(a.opts.Settle); a.opts.Now().Before(settled) {
+func (a *Activities) finish(ctx context.Context, h *held, in workflows.DropStep, out *workflows.DropProgress) error {
+	settled := h.tombstone.DroppedAt.Add(a.opts.Settle)
+	if in.Quick {
+		if err := a.outwait(ctx, settled.Sub(a.opts.Now())); err != nil {
+			return err
+		}
+	}
+	if a.opts.Now().Before(settled) {
 		out.Wait = &settled
 		return h.Release(ctx, nil)
 	}
@@ -55,6 +61,22 @@ func (a *Activities) finish(ctx context.Context, h *held, out *workflows.DropPro
 	return h.Release(ctx, func(p *catalog.Procedure) {
 		p.State, p.Phase, p.Cursor, p.LastError = catalog.ProcedureCompleted, string(workflows.PhaseDone), "", ""
 	}, ops...)
+}
+
+// outwait waits where that is shorter than what a quick activity may take: a timer
+// and another activity cost more.
+func (a *Activities) outwait(ctx context.Context, left time.Duration) error {
+	if left <= 0 || left > quickBudget.Time {
+		return nil
+	}
+	timer := time.NewTimer(left)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
 }
 
 // maintained returns until when a maintenance of the table may still be writing

@@ -108,7 +108,7 @@ func connect(ctx context.Context, address string) (c *sdk.Client, err error) {
 }
 
 func (d *deployment) addWorker() error {
-	w, err := d.process("worker", "--metastore", "lake://"+d.address, "--drop-settle", "2s")
+	w, err := d.process("worker", "--metastore", "lake://"+d.address, "--drop-settle", "2s", "--procedure-sweep-every", "10s") // as `lake dev` has them
 	if err == nil {
 		d.workers = append(d.workers, w)
 	}

@@ -45,12 +45,17 @@ const (
 // it. Before, such a wake was lost, and the wait lasted as long as it could.
 const heardVersion = "wake-during-a-step"
 
+// BeatWithin is after how long without a heartbeat the worker of a page is taken for
+// dead. With what the server adds to find that out and to begin again, another one is
+// at work within twenty seconds. It is longer than any wait of a page.
+const BeatWithin = 12 * time.Second
+
 // PageOptions bounds one activity that works for about twenty seconds, its
 // budget, and reports every page. The summary is shown in Temporal's pages.
 func PageOptions(summary string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout: 2 * time.Minute,
-		HeartbeatTimeout:    15 * time.Second,
+		HeartbeatTimeout:    BeatWithin,
 		WaitForCancellation: true, // no page is under way any more when the workflow ends
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: 500 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 20 * time.Second, MaximumAttempts: 8,

@@ -32,7 +32,7 @@ import (
 func pageOptions(summary string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout: 2 * time.Minute,
-		HeartbeatTimeout:    15 * time.Second,
+		HeartbeatTimeout:    control.BeatWithin,
 		WaitForCancellation: true, // no page is under way any more when the workflow ends
 		RetryPolicy:         attempts,
 		Summary:             summary,
