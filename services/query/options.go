@@ -77,6 +77,8 @@ type Options struct {
 	Keys ticket.Keys
 	// TicketTTL is how long a ticket can be redeemed; default 300 s, 1 s to 1 h.
 	TicketTTL time.Duration
+	// Now is the clock of tickets; nil means time.Now.
+	Now func() time.Time
 	// Endpoints is in how many parts large scans are given to clients that do not
 	// say; default 1. A client says by [EndpointsHeader], and gets at most
 	// MaxEndpoints; default 8. A part has at least about EndpointRows rows before

@@ -59,9 +59,9 @@ func New(opts Options) (*Server, error) {
 	s := &Server{
 		opts: opts, gate: opts.Gate, sql: opts.SQL,
 		admission:  admission.New(opts.Admission),
-		statement:  ticket.NewSealer(ticket.Statement, opts.Keys, opts.TicketTTL, nil),
-		part:       ticket.NewSealer(ticket.Part, opts.Keys, opts.TicketTTL, nil),
-		prepared:   ticket.NewSealer(ticket.Prepared, opts.Keys, PreparedTTL, nil),
+		statement:  ticket.NewSealer(ticket.Statement, opts.Keys, opts.TicketTTL, opts.Now),
+		part:       ticket.NewSealer(ticket.Part, opts.Keys, opts.TicketTTL, opts.Now),
+		prepared:   ticket.NewSealer(ticket.Prepared, opts.Keys, PreparedTTL, opts.Now),
 		running:    newRunning(),
 		memo:       newMemo(),
 		catalog:    lakepb.NewCatalogClient(opts.Authority),

@@ -4,14 +4,22 @@ package query_test
 
 import (
 	"bytes"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/flight"
 	"github.com/apache/arrow-go/v18/arrow/flight/flightsql"
+	pb "github.com/apache/arrow-go/v18/arrow/flight/gen/flight"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/lakeplane/lake/services/query"
 	"github.com/lakeplane/lake/services/query/ticket"
@@ -106,18 +114,141 @@ func TestARenewedTicketOutlivesTheOldOne(t *testing.T) {
 	l := newLake(t)
 	name := l.authority.create(t, "lab.notes", simple)
 	l.authority.insert(t, name, rows(t, simple, `[{"id":1}]`))
-	r := l.replica(func(o *query.Options) { o.TicketTTL = time.Second })
-	c := r.client("ann-token")
+	var ahead atomic.Int64
+	clock := func(o *query.Options) {
+		o.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+		o.TicketTTL = 300 * time.Second
+	}
+	c := l.replica(clock).client("ann-token")
 	info, err := c.Execute(t.Context(), "SELECT id FROM lab.notes")
 	require.NoError(t, err)
+	prepared, err := c.Prepare(t.Context(), "SELECT id FROM lab.notes")
+	require.NoError(t, err)
 	l.authority.insert(t, name, rows(t, simple, `[{"id":2}]`))
-	time.Sleep(600 * time.Millisecond)
+	ahead.Store(int64(200 * time.Second))
 	renewed, err := c.RenewFlightEndpoint(t.Context(), &flight.RenewFlightEndpointRequest{Endpoint: info.GetEndpoint()[0]})
 	require.NoError(t, err)
 	require.True(t, renewed.GetExpirationTime().AsTime().After(info.GetEndpoint()[0].GetExpirationTime().AsTime()))
-	time.Sleep(500 * time.Millisecond)
+	ahead.Store(int64(301 * time.Second))
 	requireInvalidTicket(t, c, info.GetEndpoint()[0].GetTicket().GetTicket(), "expired")
+	_, err = c.RenewFlightEndpoint(t.Context(), &flight.RenewFlightEndpointRequest{Endpoint: info.GetEndpoint()[0]})
+	require.Equal(t, codes.Unauthenticated, status.Code(err), "what has expired is not renewed")
 	got, err := fetch(t, t.Context(), c, &flight.FlightInfo{Endpoint: []*flight.FlightEndpoint{renewed}})
 	require.NoError(t, err)
 	require.EqualValues(t, 1, got.rows(), "still the pinned snapshot")
+	ahead.Store(int64(23 * time.Hour))
+	_, err = prepared.Execute(t.Context())
+	require.NoError(t, err, "a prepared statement lives for a day")
+	ahead.Store(int64(24*time.Hour + time.Minute))
+	_, err = prepared.Execute(t.Context())
+	require.Equal(t, codes.Unauthenticated, status.Code(err))
+	require.ErrorContains(t, err, "invalid prepared statement handle")
+}
+
+// keyFile is the key file of one replica, which its operator writes anew.
+type keyFile string
+
+func (f keyFile) write(t *testing.T, active byte, verify ...byte) {
+	t.Helper()
+	ring := map[string]any{"active": secret(active)}
+	var others [][]byte
+	for _, v := range verify {
+		others = append(others, secret(v))
+	}
+	if len(others) > 0 {
+		ring["verify"] = others
+	}
+	text, err := json.Marshal(ring)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(string(f)+".new", text, 0o600))
+	require.NoError(t, os.Rename(string(f)+".new", string(f)))
+}
+
+// TestKeysRotateUnderTwoReplicas: in the three steps that are prescribed, every
+// ticket of either replica is good at both, all the time and through each step.
+func TestKeysRotateUnderTwoReplicas(t *testing.T) {
+	l := newLake(t)
+	name := l.authority.create(t, "lab.notes", simple)
+	l.authority.insert(t, name, rows(t, simple, `[{"id":1}]`))
+	var files [2]keyFile
+	var replicas [2]*flightsql.Client
+	for i := range files {
+		files[i] = keyFile(filepath.Join(t.TempDir(), "keys.json"))
+		files[i].write(t, 1)
+		k, err := ticket.OpenFile(string(files[i]), slog.New(slog.DiscardHandler))
+		require.NoError(t, err)
+		replicas[i] = l.replica(func(o *query.Options) { o.Keys = k }).client("ann-token")
+	}
+	var made []*flight.FlightInfo
+	everyTicketIsGood := func() {
+		for _, c := range replicas {
+			info, err := c.Execute(t.Context(), "SELECT id FROM lab.notes")
+			require.NoError(t, err)
+			made = append(made, info)
+		}
+		for i, info := range made {
+			for j, c := range replicas {
+				_, err := fetch(t, t.Context(), c, info)
+				require.NoError(t, err, "ticket %d at replica %d", i, j)
+			}
+		}
+	}
+	// known waits until a replica has read its file: tickets of a third one, which
+	// has the new key alone, open there, or those of the old key do not any more.
+	known := func(c *flightsql.Client, other *flightsql.Client, want codes.Code) {
+		info, err := other.Execute(t.Context(), "SELECT id FROM lab.notes")
+		require.NoError(t, err)
+		require.Eventually(t, func() bool {
+			_, err := fetch(t, t.Context(), c, info)
+			return status.Code(err) == want
+		}, time.Minute, 50*time.Millisecond)
+	}
+	old, next := l.replica(keys(t, 1)).client("ann-token"), l.replica(keys(t, 2)).client("ann-token")
+	everyTicketIsGood()
+	for i, f := range files {
+		f.write(t, 1, 2)
+		known(replicas[i], next, codes.OK)
+		everyTicketIsGood()
+	}
+	for i, f := range files {
+		f.write(t, 2, 1)
+		require.Eventually(t, func() bool { // seals with the new key
+			info, err := replicas[i].Execute(t.Context(), "SELECT id FROM lab.notes")
+			require.NoError(t, err)
+			_, err = fetch(t, t.Context(), next, info)
+			return err == nil
+		}, time.Minute, 50*time.Millisecond)
+		everyTicketIsGood()
+	}
+	for i, f := range files {
+		f.write(t, 2)
+		known(replicas[i], old, codes.Unauthenticated)
+	}
+	requireInvalidTicket(t, replicas[0], made[0].GetEndpoint()[0].GetTicket().GetTicket(), "of the key that went")
+}
+
+// TestPollingAnswersAtOnce: planning is all there is to wait for.
+func TestPollingAnswersAtOnce(t *testing.T) {
+	l := newLake(t)
+	name := l.authority.create(t, "lab.notes", simple)
+	l.authority.insert(t, name, rows(t, simple, `[{"id":1}]`))
+	c := l.replica().client("ann-token")
+	packed, err := anypb.New(&pb.CommandStatementQuery{Query: "SELECT id FROM lab.notes"})
+	require.NoError(t, err)
+	cmd, err := proto.Marshal(packed)
+	require.NoError(t, err)
+	desc := &flight.FlightDescriptor{Type: flight.DescriptorCMD, Cmd: cmd}
+	poll, err := c.Client.PollFlightInfo(t.Context(), desc)
+	require.NoError(t, err)
+	require.Nil(t, poll.GetFlightDescriptor(), "the query is complete")
+	require.Equal(t, 1.0, poll.GetProgress())
+	require.Equal(t, poll.GetInfo().GetEndpoint()[0].GetExpirationTime().AsTime(), poll.GetExpirationTime().AsTime())
+	got, err := fetch(t, t.Context(), c, poll.GetInfo())
+	require.NoError(t, err)
+	require.Equal(t, "{\"id\":1}\n", got.json(t))
+	packed.Value = append(packed.Value, 0xff)
+	desc.Cmd, err = proto.Marshal(packed)
+	require.NoError(t, err)
+	_, err = c.Client.PollFlightInfo(t.Context(), desc)
+	require.Equal(t, codes.InvalidArgument, status.Code(err), "%v", err)
 }
