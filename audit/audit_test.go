@@ -74,7 +74,7 @@ func lead(t *testing.T, store metastore.Store) catalog.Fence {
 	require.NoError(t, err)
 	go e.Run(t.Context())
 	var fence catalog.Fence
-	require.Eventually(t, func() bool { fence, err = e.Fence(); return err == nil }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { fence, err = e.Fence(); return err == nil }, 20*time.Second, time.Millisecond)
 	return fence
 }
 

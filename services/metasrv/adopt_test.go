@@ -106,7 +106,7 @@ func TestAFollowerSaysWhereToWrite(t *testing.T) {
 	require.Eventually(t, leader.Leading, 20*time.Second, time.Millisecond)
 	leader.create(t, "a", "t")
 	follower := startOn(t, store, storage, wrap, func(o *metasrv.Options) { o.Election = catalog.ElectionOptions{Address: "f:1"} })
-	require.Eventually(t, follower.Ready, 5*time.Second, time.Millisecond)
+	require.Eventually(t, follower.Ready, 20*time.Second, time.Millisecond)
 	_, err := follower.Adopt(t.Context(), lake.TableName{Namespace: "a", Name: "t"}, engine.Proposal{Version: 2})
 	require.True(t, lake.Is(err, lake.Unavailable), "%v", err)
 	require.ErrorContains(t, err, "leader:1")

@@ -279,7 +279,7 @@ func TestDuplicatesInFlightRunOnce(t *testing.T) {
 			}
 		})
 	}
-	require.Eventually(t, func() bool { a.engine.mu.Lock(); defer a.engine.mu.Unlock(); return a.engine.staged == 1 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { a.engine.mu.Lock(); defer a.engine.mu.Unlock(); return a.engine.staged == 1 }, 20*time.Second, time.Millisecond)
 	_, err := a.put(t.Context(), conflicting)
 	requireCode(t, codes.AlreadyExists, err, "under way")
 	close(hold)
@@ -427,7 +427,7 @@ func TestBusyCommitterMeetsARecreatedTable(t *testing.T) {
 	a.create(t, "a", "t")
 	fresh := make(chan error)
 	go func() { _, err := a.put(t.Context(), newOp(t, "a", "t", 0)); fresh <- err }()
-	require.Eventually(t, func() bool { a.engine.mu.Lock(); defer a.engine.mu.Unlock(); return a.engine.staged == 2 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { a.engine.mu.Lock(); defer a.engine.mu.Unlock(); return a.engine.staged == 2 }, 20*time.Second, time.Millisecond)
 	time.Sleep(20 * time.Millisecond) // from staged to waiting
 	close(hold)
 	require.NoError(t, <-old, "it was committed before the drop")
@@ -524,7 +524,7 @@ func TestAdmission(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := a.put(t.Context(), newOp(t, "a", "t", 0))
 		return status.Code(err) == codes.ResourceExhausted
-	}, 5*time.Second, time.Millisecond)
+	}, 20*time.Second, time.Millisecond)
 	cancel()
 	for _, s := range streams {
 		_, err := s.Recv()
@@ -533,7 +533,7 @@ func TestAdmission(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := a.put(t.Context(), newOp(t, "a", "t", 0))
 		return err == nil
-	}, 5*time.Second, time.Millisecond, "the places are free again")
+	}, 20*time.Second, time.Millisecond, "the places are free again")
 }
 
 func TestSlowClientLosesItsPlace(t *testing.T) {
@@ -574,7 +574,7 @@ func TestNotTheLeader(t *testing.T) {
 	leader := startOn(t, store, storage)
 	leader.create(t, "a", "t")
 	follower := startOn(t, store, storage, func(o *metasrv.Options) { o.Election = catalog.ElectionOptions{Address: "f:1"} })
-	require.Eventually(t, follower.Ready, 5*time.Second, time.Millisecond, "a follower that knows a leader is ready")
+	require.Eventually(t, follower.Ready, 20*time.Second, time.Millisecond, "a follower that knows a leader is ready")
 	_, err := follower.put(t.Context(), newOp(t, "a", "t", 0))
 	requireCode(t, codes.Unavailable, err, "not the leader")
 	_, err = follower.catalog.DropTable(t.Context(), &lakepb.DropTableRequest{Name: nameOf("a", "t")})

@@ -272,7 +272,7 @@ func TestDropTable(t *testing.T) {
 	require.Equal(t, "http://ui/drop-table/"+want, resp.GetUiUrl())
 	require.EqualValues(t, 2, resp.GetDropped().GetSnapshot().GetVersion())
 	require.WithinDuration(t, time.Now().Add(time.Hour), resp.GetPurgeAfter().AsTime(), time.Minute)
-	require.Eventually(t, func() bool { return slices.Equal(a.starter.list(), []string{"drop-table/" + want}) }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return slices.Equal(a.starter.list(), []string{"drop-table/" + want}) }, 20*time.Second, time.Millisecond)
 
 	_, err = a.catalog.GetTable(t.Context(), &lakepb.GetTableRequest{Name: nameOf("a", "t")})
 	requireCode(t, codes.NotFound, err)

@@ -249,7 +249,7 @@ func startAt(t testing.TB, store metastore.Store, storage engine.Engine, lis net
 	})
 	t.Cleanup(a.stop)
 	if opts.Election.Exclusive {
-		require.Eventually(t, a.Leading, 5*time.Second, time.Millisecond)
+		require.Eventually(t, a.Leading, 20*time.Second, time.Millisecond)
 	}
 	return a
 }

@@ -109,10 +109,10 @@ func (g *group) join(t *testing.T, change ...func(*metasrv.Options)) *authority 
 func TestFollowerPassesWritesOn(t *testing.T) {
 	g := newGroup(t)
 	leader := g.join(t)
-	require.Eventually(t, leader.Leading, 5*time.Second, time.Millisecond)
+	require.Eventually(t, leader.Leading, 20*time.Second, time.Millisecond)
 	series := prometheus.NewRegistry()
 	follower := g.join(t, func(o *metasrv.Options) { o.Metrics = series })
-	require.Eventually(t, follower.Ready, 5*time.Second, time.Millisecond, "a follower that knows a leader is of use")
+	require.Eventually(t, follower.Ready, 20*time.Second, time.Millisecond, "a follower that knows a leader is of use")
 	require.False(t, follower.Leading())
 
 	name := nameOf("shared", "t")
@@ -160,9 +160,9 @@ func TestFollowerPassesWritesOn(t *testing.T) {
 func TestCallsDoNotGoInCircles(t *testing.T) {
 	g := newGroup(t)
 	leader := g.join(t)
-	require.Eventually(t, leader.Leading, 5*time.Second, time.Millisecond)
+	require.Eventually(t, leader.Leading, 20*time.Second, time.Millisecond)
 	follower := g.join(t)
-	require.Eventually(t, follower.Ready, 5*time.Second, time.Millisecond)
+	require.Eventually(t, follower.Ready, 20*time.Second, time.Millisecond)
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "x-lake-forwarded", "somebody")
 	_, err := follower.catalog.CreateTable(ctx, &lakepb.CreateTableRequest{Name: nameOf("a", "t"), Schema: schemaBytes(ints)})
 	requireCode(t, codes.Unavailable, err, "leadership is moving")
@@ -186,9 +186,9 @@ func goOn(t *testing.T, g *group) {
 	for range 3 {
 		members = append(members, g.join(t))
 	}
-	require.Eventually(t, func() bool { return leaderOf(members) >= 0 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return leaderOf(members) >= 0 }, 20*time.Second, time.Millisecond)
 	keep := members[(leaderOf(members)+1)%3]
-	require.Eventually(t, keep.Ready, 5*time.Second, time.Millisecond)
+	require.Eventually(t, keep.Ready, 20*time.Second, time.Millisecond)
 	keep.create(t, "a", "t")
 	for i := range int64(3) {
 		o := newOp(t, "a", "t", i)

@@ -140,7 +140,7 @@ func TestAnnouncedSize(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := a.put(t.Context(), newOp(t, "a", "t", 5))
 		return err != nil
-	}, 5*time.Second, time.Millisecond, "the room is taken")
+	}, 20*time.Second, time.Millisecond, "the room is taken")
 	_, err := a.put(announce(fmt.Sprint(size)), o)
 	require.NoError(t, err)
 	_, err = a.put(t.Context(), newOp(t, "a", "t", 1))
@@ -172,7 +172,7 @@ func TestOneBadMemberDoesNotSpoilItsGroup(t *testing.T) {
 		go send(newOp(t, "a", "t", i+1))
 	}
 	go send(bad)
-	require.Eventually(t, func() bool { a.engine.mu.Lock(); defer a.engine.mu.Unlock(); return a.engine.staged == 8 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { a.engine.mu.Lock(); defer a.engine.mu.Unlock(); return a.engine.staged == 8 }, 20*time.Second, time.Millisecond)
 	time.Sleep(20 * time.Millisecond) // from staged to waiting
 	close(hold)
 	var failed []error
@@ -223,7 +223,7 @@ func TestANewLeaderFinishesVersions(t *testing.T) {
 		b.engine.mu.Lock()
 		defer b.engine.mu.Unlock()
 		return len(b.engine.published) == 5
-	}, 5*time.Second, time.Millisecond)
+	}, 20*time.Second, time.Millisecond)
 	require.Contains(t, b.engine.published, lake.Version(2))
 }
 

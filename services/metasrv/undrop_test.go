@@ -89,7 +89,7 @@ func TestUndropRestoresTheSameTable(t *testing.T) {
 		require.EqualValues(t, max(round-1, 0)+min(round, 1), ended.Epoch, "epochs go on")
 		_, err = a.records.Tombstone(t.Context(), lake.TableName{Namespace: "a", Name: "t"}, incarnationOf(t, before))
 		require.True(t, lake.Is(err, lake.NotFound), "%v", err)
-		require.Eventually(t, func() bool { return len(a.starter.told()) == round+1 }, 5*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return len(a.starter.told()) == round+1 }, 20*time.Second, time.Millisecond)
 		require.Equal(t, "drop-table/"+dropped.GetProcedureId(), a.starter.told()[round])
 	}
 	after, same, names, _ := snapshot(t, a, t.Context(), gen)

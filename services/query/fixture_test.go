@@ -154,7 +154,7 @@ func (l *lakeUnderTest) replica(tune ...func(*query.Options)) *replica {
 		require.NoError(l.t, q.Close())
 	})
 	r.addr = serve(l.t, s) // stops before the replica closes
-	require.Eventually(l.t, q.Ready, 5*time.Second, time.Millisecond)
+	require.Eventually(l.t, q.Ready, 20*time.Second, time.Millisecond)
 	return r
 }
 

@@ -113,7 +113,7 @@ func (s *stack) catalog(t testing.TB) lakepb.CatalogClient {
 	require.Eventually(t, func() bool {
 		h, err := grpc_health_v1.NewHealthClient(c).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: "arrow.flight.protocol.FlightService"})
 		return err == nil && h.GetStatus() == grpc_health_v1.HealthCheckResponse_SERVING
-	}, 5*time.Second, 10*time.Millisecond)
+	}, 20*time.Second, 10*time.Millisecond)
 	return lakepb.NewCatalogClient(c)
 }
 
@@ -188,7 +188,7 @@ func TestUndropIsSeenAtOnceByEveryReplica(t *testing.T) {
 		dropped, err := tables.DropTable(t.Context(), &lakepb.DropTableRequest{Name: before.GetName()})
 		require.NoError(t, err)
 		for _, c := range []*flightsql.Client{c, other} {
-			require.Eventually(t, func() bool { _, err := run(t, c, sum); return status.Code(err) == codes.NotFound }, 5*time.Second, 10*time.Millisecond)
+			require.Eventually(t, func() bool { _, err := run(t, c, sum); return status.Code(err) == codes.NotFound }, 20*time.Second, 10*time.Millisecond)
 		}
 		back, err := tables.UndropTable(t.Context(), &lakepb.UndropTableRequest{Name: before.GetName(), Incarnation: dropped.GetDropped().GetSnapshot().GetIncarnation()})
 		require.NoError(t, err)

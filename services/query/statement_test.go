@@ -83,7 +83,7 @@ func TestATicketReadsItsSnapshotWhateverIsWritten(t *testing.T) {
 
 	require.Eventually(t, func() bool {
 		return mustRun(t, c, "SELECT count(*) AS n FROM lab.notes").json(t) == "{\"n\":3}\n"
-	}, 5*time.Second, 50*time.Millisecond, "a new plan sees the append after the registration's time")
+	}, 20*time.Second, 50*time.Millisecond, "a new plan sees the append after the registration's time")
 
 	inc := decodeSnapshot(l.authority.tables[name].GetSnapshot())
 	require.NoError(t, l.authority.engine.Erase(t.Context(), inc.Location))

@@ -146,7 +146,7 @@ func TestARecreatedTableNeverShowsOldRows(t *testing.T) {
 	require.Eventually(t, func() bool {
 		got, err := run(t, other.client("ann-token"), "SELECT * FROM lab.notes")
 		return err == nil && got.json(t) == "{\"other\":\"new\"}\n"
-	}, 5*time.Second, 20*time.Millisecond, "and within the registration's time on another")
+	}, 20*time.Second, 20*time.Millisecond, "and within the registration's time on another")
 }
 
 func TestControlCallsAreForwardedForTheCaller(t *testing.T) {

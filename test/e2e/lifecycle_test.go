@@ -86,8 +86,8 @@ func TestSecondInterruptStopsAtOnce(t *testing.T) {
 	time.Sleep(300 * time.Millisecond) // two signals at once would be one
 	began := time.Now()
 	require.NoError(t, d.cmd.Process.Signal(os.Interrupt))
-	require.NotZero(t, d.wait(t, 5*time.Second))
-	require.Less(t, time.Since(began), 3*time.Second)
+	require.NotZero(t, d.wait(t, 20*time.Second))
+	require.Less(t, time.Since(began), 15*time.Second, "half the grace")
 	requireGone(t, children)
 }
 

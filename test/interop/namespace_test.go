@@ -131,7 +131,7 @@ func deploy(t *testing.T, place func(*testing.T) (objstore.Store, lancens.Place)
 		require.NoError(t, <-served)
 	})
 	d.flight, d.tables, d.url, d.storage = flight.NewFlightServiceClient(conn), lakepb.NewCatalogClient(conn), web.URL, where.Storage
-	require.Eventually(t, meta.Leading, 5*time.Second, time.Millisecond)
+	require.Eventually(t, meta.Leading, 20*time.Second, time.Millisecond)
 	return d
 }
 

@@ -44,7 +44,7 @@ func TestSecretIsReadAgainWhenItChanges(t *testing.T) {
 	require.False(t, secure.Bearer{Token: s, Plaintext: true}.RequireTransportSecurity())
 
 	put(t, path, []byte("the second"), 0o600)
-	require.Eventually(t, func() bool { return s.Text() == "the second" }, 5*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return s.Text() == "the second" }, 20*time.Second, 20*time.Millisecond)
 	put(t, path, []byte("two\nlines"), 0o600) // a slip: the last good one stays
 	time.Sleep(1200 * time.Millisecond)
 	require.Equal(t, "the second", s.Text())
@@ -110,7 +110,7 @@ func TestCertificateIsReadAgainWhenItChanges(t *testing.T) {
 	require.Eventually(t, func() bool {
 		serial, err := handshake(t, server, a.Client(t, ""))
 		return err == nil && serial > first
-	}, 5*time.Second, 50*time.Millisecond)
+	}, 20*time.Second, 50*time.Millisecond)
 }
 
 func TestBothSidesAreVerified(t *testing.T) {

@@ -75,7 +75,7 @@ func serve(t *testing.T, change func(*lancens.Options)) *world {
 	running.Go(func() { election.Run(ctx) })
 	t.Cleanup(func() { cancel(); running.Wait() })
 	w := &world{store: store, catalog: catalog.New(store, catalog.Options{})}
-	require.Eventually(t, func() bool { w.fence, err = election.Fence(); return err == nil }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { w.fence, err = election.Fence(); return err == nil }, 20*time.Second, time.Millisecond)
 	opts := lancens.Options{
 		Catalog: w.catalog, Records: store, Engine: named{&enginetest.Memory{}}, Auth: everybody, Place: lancens.Place{Folder: "/data/lake"},
 		Authority: w,

@@ -164,7 +164,7 @@ func TestAJoinerWaitsForARefreshThatStartsAfterIt(t *testing.T) {
 			}
 		})
 	}
-	require.Eventually(t, func() bool { d.mu.Lock(); defer d.mu.Unlock(); return d.next != nil }, time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { d.mu.Lock(); defer d.mu.Unlock(); return d.next != nil }, 20*time.Second, time.Millisecond)
 	close(a.hold)
 	wg.Wait()
 	close(results)
@@ -220,7 +220,7 @@ func TestACallerMayLeaveWithoutEndingTheRefresh(t *testing.T) {
 	_, err := d.Current(ctx)
 	require.ErrorIs(t, err, context.Canceled)
 	close(a.hold)
-	require.Eventually(t, d.Ready, time.Second, time.Millisecond)
+	require.Eventually(t, d.Ready, 20*time.Second, time.Millisecond)
 }
 
 func TestCloseEndsARefreshInFlight(t *testing.T) {

@@ -49,7 +49,7 @@ func TestPatterns(t *testing.T) {
 func TestAHostilePatternIsNotSlow(t *testing.T) {
 	start := time.Now()
 	require.False(t, Compile(strings.Repeat("%a", 100)+"b").Match(strings.Repeat("a", 20_000)))
-	require.Less(t, time.Since(start), 2*time.Second)
+	require.Less(t, time.Since(start), 5*time.Second)
 }
 
 // model translates a pattern into a regular expression.

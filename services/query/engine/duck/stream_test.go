@@ -149,7 +149,7 @@ func TestCancel(t *testing.T) {
 			start := time.Now()
 			err := e.Execute(ctx, engine.Request{SQL: sql, Tables: tables("t", blocked)}, discard)
 			require.ErrorIs(t, err, context.DeadlineExceeded)
-			require.Less(t, time.Since(start), 1500*time.Millisecond)
+			require.Less(t, time.Since(start), 5*time.Second)
 			require.Zero(t, blocked.open.Load())
 			got, _ := ask(t, e, "SELECT 1")
 			require.Len(t, got, 1)

@@ -249,7 +249,7 @@ func TestAStoppedSlot(t *testing.T) {
 	start := time.Now()
 	_, err = e.Plan(ctx, request("SELECT 1"))
 	require.Error(t, err)
-	require.Less(t, time.Since(start), time.Second)
+	require.Less(t, time.Since(start), 5*time.Second)
 	works(t, e)
 }
 
@@ -291,7 +291,7 @@ func TestAStatementThatHangs(t *testing.T) {
 	start := time.Now()
 	err := e.Execute(ctx, request("BOMB hang"), nil)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.Less(t, time.Since(start), 1100*time.Millisecond)
+	require.Less(t, time.Since(start), 5*time.Second)
 	require.Equal(t, 1.0, restarts(t, metrics)["stuck"])
 	works(t, e)
 }
@@ -451,10 +451,10 @@ func TestATableThatHangs(t *testing.T) {
 	start := time.Now()
 	err := e.Execute(ctx, request("SELECT * FROM ns.t", "t", tab), func(arrow.RecordBatch) error { return nil })
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.Less(t, time.Since(start), time.Second)
+	require.Less(t, time.Since(start), 5*time.Second)
 	works(t, e)
 	close(stuck)
-	require.Eventually(t, func() bool { return tab.open.Load() == 0 }, time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return tab.open.Load() == 0 }, 20*time.Second, time.Millisecond)
 }
 
 func TestSlotsGrowOld(t *testing.T) {
@@ -474,7 +474,7 @@ func TestPlanningEnds(t *testing.T) {
 	if err != nil {
 		require.ErrorContains(t, err, "planning the statement took longer than 300ms")
 	}
-	require.Less(t, time.Since(start), 2*time.Second)
+	require.Less(t, time.Since(start), 5*time.Second)
 	works(t, e)
 }
 
@@ -514,7 +514,7 @@ func TestAKilledReplica(t *testing.T) {
 		require.Eventually(t, func() bool {
 			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 			return err != nil || strings.Contains(string(stat), ") Z ")
-		}, 2*time.Second, 5*time.Millisecond, "slot %d", pid)
+		}, 20*time.Second, 5*time.Millisecond, "slot %d", pid)
 	}
 	require.Empty(t, files())
 }

@@ -30,7 +30,7 @@ func TestStatements(t *testing.T) {
 	} {
 		require.JSONEq(t, c.want, text(t, collect(t, e, request(c.sql, "t", tab, "u", tab))), c.sql)
 	}
-	require.Eventually(t, func() bool { return tab.open.Load() == 0 }, time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return tab.open.Load() == 0 }, 20*time.Second, time.Millisecond)
 }
 
 // What is planned is delivered, and all rows arrive.
@@ -150,7 +150,7 @@ func TestCancel(t *testing.T) {
 		err := e.Execute(ctx, request(sql, "t", blocked), func(arrow.RecordBatch) error { return nil })
 		cancel()
 		require.ErrorIs(t, err, context.DeadlineExceeded, sql)
-		require.Less(t, time.Since(start), 1200*time.Millisecond, sql)
+		require.Less(t, time.Since(start), 5*time.Second, sql)
 		require.Zero(t, blocked.open.Load(), sql)
 		require.Equal(t, `{"x":1}`, text(t, collect(t, e, request("SELECT 1 AS x"))))
 	}
