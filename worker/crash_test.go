@@ -42,6 +42,7 @@ func pebbleStore(t *testing.T) store {
 	return s
 }
 
+// Report 21: a drop completes whoever dies.
 func TestWorkersComeAndGo(t *testing.T) {
 	for name, open := range stores() {
 		t.Run(name, func(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 	"github.com/lakeplane/lake/workflows"
 )
 
+// Report 25: the caller has the id of the operation at once, also without Temporal.
 func TestAWorkerWaitsForTemporal(t *testing.T) {
 	d := deploy(t, memoryStore(t), startTemporal(t, ""))
 	require.NoError(t, d.temporal.Stop(5*time.Second))
@@ -80,6 +81,7 @@ func firstTask(t *testing.T, d *deployment, id string) int64 {
 
 // TestTheMetastoreIsAwayForAWhile refuses everything for some seconds in the
 // middle of a drop, while Temporal goes on.
+// Report 27: failures that end leave no block behind.
 func TestTheMetastoreIsAwayForAWhile(t *testing.T) {
 	d := deploy(t, memoryStore(t), startTemporal(t, ""))
 	d.objects.delay = 2 * time.Millisecond

@@ -89,6 +89,7 @@ func beWorker(dir, address string) error {
 
 // TestWorkerProcessesAreKilled kills the worker at random moments, and now and
 // then the Temporal server, while it drops tables; then it lets one finish.
+// Report 21: a drop completes whoever dies.
 func TestWorkerProcessesAreKilled(t *testing.T) {
 	dir := t.TempDir()
 	temporal := startTemporal(t, filepath.Join(dir, "temporal.db"))
@@ -175,6 +176,7 @@ func allClosed(t *testing.T, c client.Client, steps []workflows.DropStep) bool {
 // than its heartbeats may be missing. Temporal starts the page again on another
 // worker, which finishes the drop; the first then wakes up, does not know, and
 // must not be able to write.
+// Reports 22 and 45: the takeover, and the sleeper that wakes up.
 func TestAStalledWorkerIsFenced(t *testing.T) {
 	d := deploy(t, memoryStore(t), startTemporal(t, ""))
 	step := d.dropped(t, "t", 300)

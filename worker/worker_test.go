@@ -107,6 +107,7 @@ func TestDropAgainWakesTheWorkflowOfAnUndoneDrop(t *testing.T) {
 	require.Equal(t, first, run(), "the same run went on")
 }
 
+// Report 46: a cancellation reaches a page at its end; no activity is without a heartbeat.
 func TestPauseResumeAndCancel(t *testing.T) {
 	d := deploy(t, memoryStore(t), startTemporal(t, ""))
 	d.objects.delay = 5 * time.Millisecond

@@ -105,6 +105,7 @@ func TestALaterAttemptOfTheRunTakesOverAtOnce(t *testing.T) {
 	require.EqualValues(t, 2, f.record(t).Counters["n"])
 }
 
+// Report 22: what a dead worker had leased is taken over when the lease is over.
 func TestAnotherRunWaitsForTheDeadline(t *testing.T) {
 	f := setup(t)
 	held, err := f.claim("one", 1)
@@ -146,6 +147,7 @@ func TestAReleasedRecordIsFree(t *testing.T) {
 	require.Equal(t, "next", other.Record().Phase)
 }
 
+// Report 45: the local deadline stops it, whatever Temporal says.
 func TestTheHolderStopsBeforeTheDeadline(t *testing.T) {
 	f := setup(t)
 	held, err := f.claim("one", 1)

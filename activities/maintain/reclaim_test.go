@@ -262,6 +262,7 @@ func TestARecentVersionStaysForItsReaders(t *testing.T) {
 	require.Equal(t, []lake.Version{8, 9}, versions(r.rows(t, table)))
 }
 
+// Report 34: an old tag keeps its version and nothing else.
 func TestTaggedVersionsStay(t *testing.T) {
 	r := reclaiming(t, atOnce(2))
 	table := r.Appended(t, name, 6)
@@ -338,6 +339,7 @@ func TestWhatIsNotKnownStopsEverything(t *testing.T) {
 
 // A version that was staged before the floor was committed can not be committed
 // any more, however long its writer slept.
+// Reports 30 and 31: a commit that needs what was deleted fails before anybody sees it.
 func TestWhatWasStagedBeforeTheFloorCannotBeCommitted(t *testing.T) {
 	r := reclaiming(t, atOnce(1))
 	table := r.Appended(t, name, 2)

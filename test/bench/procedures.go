@@ -42,6 +42,9 @@ func procedures(ctx context.Context, _ *lakeServer, c config, work string) (all 
 			return all, err
 		}
 		all = append(all, figures...)
+		for _, f := range figures { // what follows takes minutes, and may fail
+			fmt.Fprintf(os.Stderr, "%s, %s: %.4g %s\n", f.Case, f.Who, f.Value, f.Unit)
+		}
 	}
 	return all, nil
 }

@@ -160,8 +160,7 @@ func freeAddress() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer l.Close()
-	return l.Addr().String(), nil
+	return l.Addr().String(), l.Close()
 }
 
 // table makes a table that has n objects beside its own.
@@ -280,11 +279,11 @@ func (d *deployment) killHolder(ctx context.Context, id sdk.ProcedureID) (time.D
 // holder is the index of the worker that runs the procedure's activity.
 func (d *deployment) holder(ctx context.Context, id sdk.ProcedureID) (int, error) {
 	for end := time.Now().Add(endWithin); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		info, err := d.workflows.DescribeWorkflowExecution(ctx, id.String(), "")
+		info, err := d.workflows.DescribeWorkflow(ctx, id.String(), "")
 		if err != nil {
-			return 0, err
+			continue // a start that was missed is made good by the sweep
 		}
-		for _, a := range info.PendingActivities {
+		for _, a := range info.RawResponse.PendingActivities {
 			pid, _, _ := strings.Cut(a.LastWorkerIdentity, "@")
 			at := slices.IndexFunc(d.workers, func(w *exec.Cmd) bool { return strconv.Itoa(w.Process.Pid) == pid })
 			if a.State == enums.PENDING_ACTIVITY_STATE_STARTED && a.HeartbeatDetails != nil && at >= 0 {
