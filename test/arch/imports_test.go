@@ -66,7 +66,7 @@ var drivers = map[string][]string{
 	"github.com/jackc/pgx":                   {"./metastore/postgres", "./internal/pgtest", "./test/bench"},
 	"github.com/aws/aws-sdk-go-v2":           {"./metastore/dynamodb", "./objstore/s3", "./sdk"},
 	"github.com/duckdb/duckdb-go-bindings":   {"./services/query/engine/duck", "./test/bench"},
-	"go.temporal.io":                         {"./workflows", "./activities", "./worker", "./internal/devtemporal", "./cmd"},
+	"go.temporal.io":                         {"./workflows", "./activities", "./worker", "./internal/devtemporal", "./cmd", "./test/bench"},
 	"github.com/spf13/cobra":                 {"./cmd"},
 	"github.com/prometheus/client_golang":    {"./services", "./worker", "./activities", "./cmd"},
 	"github.com/stretchr/testify":            testHelpers,
