@@ -74,7 +74,7 @@ func (s *Server) wantedEndpoints(ctx context.Context) (int, error) {
 func (s *Server) divide(ctx context.Context, stmt gate.Parsed, claims ticket.Claims, most int) ([]divide.Range, error) {
 	handle, err := s.datasets.Open(ctx, claims.Snapshots[0].Snapshot)
 	if err != nil {
-		return nil, ctx.Err() //nolint:nilerr // see above
+		return nil, ctx.Err()
 	}
 	defer handle.Release()
 	divider, ok := handle.Dataset.(storage.Divider)
@@ -91,7 +91,7 @@ func (s *Server) divide(ctx context.Context, stmt gate.Parsed, claims ticket.Cla
 	where := predicates(filtersOf(stmt), claims.Snapshots, []storage.Dataset{handle.Dataset}, params)[0]
 	rows, err := divider.PieceRows(ctx, where)
 	if err != nil || len(rows) > ticket.MaxPieces {
-		return nil, ctx.Err() //nolint:nilerr // see above
+		return nil, ctx.Err()
 	}
 	return divide.Cut(rows, most, s.opts.EndpointRows), nil
 }
