@@ -22,11 +22,11 @@ import (
 	"github.com/lakeplane/lake/workflows/control"
 )
 
-// TestAnOversizedArgumentFailsOnce: a workflow that hands a page of ten thousand keys
+// TestAnOversizedArgumentFailsOnce: a workflow that hands a page of a hundred keys
 // to an activity fails for good, before Temporal refuses it without end. (Report 43.)
 func TestAnOversizedArgumentFailsOnce(t *testing.T) {
 	env, calls := environment(func(ctx workflow.Context, panel *control.Panel) error {
-		page := slices.Repeat([]string{strings.Repeat("k", 1024)}, 10_000)
+		page := slices.Repeat([]string{strings.Repeat("k", 1024)}, 100)
 		_, err := control.Step[int](ctx, panel, control.PageOptions("page"), "Page", page)
 		return err
 	})
