@@ -45,8 +45,20 @@ func BenchmarkAgainstStock(b *testing.B) {
 		name    string
 		columns []string
 	}{{"scan", nil}, {"scan two columns", []string{"a", "x"}}} {
-		b.Run(c.name, func(b *testing.B) { benchRead(b, stock, dir, c.columns) })
+		path := filepath.Join(dir, "own.lance", "data", "one.lance")
+		b.Run(c.name, func(b *testing.B) { benchRead(b, stock, dir, []string{path}, c.columns) })
 	}
+	b.Run("scan of the file of stock", func(b *testing.B) {
+		m, err := ReadManifest(filepath.Join(dir, "bench.lance"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		var paths []string
+		for _, f := range m.GetFragments() {
+			paths = append(paths, filepath.Join(dir, "bench.lance", "data", f.GetFiles()[0].GetPath()))
+		}
+		benchRead(b, stock, dir, paths, nil)
+	})
 	b.Run("take 1000 rows", func(b *testing.B) { benchTake(b, stock, dir, uint64(rows)) })
 }
 
@@ -182,17 +194,19 @@ func writeOwnFile(b *testing.B, dir string, batches []arrow.RecordBatch) {
 	}
 }
 
-func benchRead(b *testing.B, stock *Stock, dir string, names []string) {
+// benchRead scans files with Lake, and the same rows with stock LanceDB.
+func benchRead(b *testing.B, stock *Stock, dir string, paths, names []string) {
 	var ids []int32
 	for _, n := range names {
 		ids = append(ids, int32(filetest.TelemetrySchema.FieldIndices(n)[0]))
 	}
-	path := filepath.Join(dir, "own.lance", "data", "one.lance")
 	pool := file.NewPool()
 	var own, theirs float64
 	for b.Loop() {
 		start := cpuMillis()
-		scanMapped(b, path, ids, pool)
+		for _, path := range paths {
+			scanMapped(b, path, ids, pool)
+		}
 		own += cpuMillis() - start
 		theirs += stockCPU(b, stock, Command{Op: "bench", Dir: dir, Table: "bench", Columns: names})
 	}
