@@ -26,6 +26,12 @@ type gatedEngine struct {
 	gate *gate
 }
 
+// adoptingEngine takes versions of other writers too.
+type adoptingEngine struct {
+	engine.Engine
+	engine.Adopter
+}
+
 func (e gatedEngine) Create(ctx context.Context, loc lake.Location, inc lake.Incarnation, schema *arrow.Schema) (engine.Staged, error) {
 	staged, err := e.Engine.Create(ctx, loc, inc, schema)
 	if err == nil {

@@ -39,6 +39,13 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if config := os.Getenv(cleanerEnv); config != "" {
+		if err := beCleaner(config); err != nil {
+			fmt.Fprintln(os.Stderr, "cleaner:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	flag.Parse()
 	// Most of the time is spent waiting for leases to run out, so more tests
 	// run beside each other than there are processors.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/lakeplane/lake/catalog"
+	"github.com/lakeplane/lake/engine"
 	enginelance "github.com/lakeplane/lake/engine/lance"
 	"github.com/lakeplane/lake/metastore"
 	"github.com/lakeplane/lake/metastore/faultstore"
@@ -28,6 +30,7 @@ import (
 	"github.com/lakeplane/lake/objstore/local"
 	"github.com/lakeplane/lake/services/access"
 	"github.com/lakeplane/lake/services/metasrv"
+	"github.com/lakeplane/lake/services/metasrv/lancens"
 )
 
 // memberEnv holds the [memberConfig] of a member, in JSON.
@@ -50,6 +53,9 @@ type memberConfig struct {
 	// Hold is the engine's HoldBytes: how small an append is kept in memory
 	// until its version is staged.
 	Hold int64
+	// Staged is how long after it was staged data may be committed; 0 is the
+	// default. With it, the member serves other Lance clients too.
+	Staged time.Duration
 }
 
 // lease are the times of the election.
@@ -94,8 +100,12 @@ func serve(ctx context.Context, cfg memberConfig, g *gate) error {
 		return err
 	}
 	records, clock := &gatedStore{Store: store, gate: g}, func() time.Time { return time.Now().Add(cfg.Clock) }
+	var tables engine.Engine = gatedEngine{storage, g}
+	if cfg.Staged > 0 {
+		tables = adoptingEngine{tables, storage}
+	}
 	server, err := metasrv.New(metasrv.Options{
-		Store: records, Engine: gatedEngine{storage, g}, Logger: log,
+		Store: records, Engine: tables, Logger: log,
 		Catalog: catalog.New(records, catalog.Options{Now: clock}),
 		Election: catalog.ElectionOptions{
 			Now:    clock,
@@ -103,7 +113,7 @@ func serve(ctx context.Context, cfg memberConfig, g *gate) error {
 			TTL: cfg.Lease.TTL, Renew: cfg.Lease.Renew, Poll: cfg.Lease.Poll, Margin: cfg.Lease.Margin, MaxClockSkew: cfg.Lease.Skew,
 		},
 		Peers:  dialPeer,
-		Append: metasrv.AppendOptions{Wait: 2 * time.Second},
+		Append: metasrv.AppendOptions{Wait: 2 * time.Second, StagedFor: cfg.Staged},
 		Grace:  2 * time.Second,
 	})
 	if err != nil {
@@ -114,11 +124,34 @@ func serve(ctx context.Context, cfg memberConfig, g *gate) error {
 		os.Exit(3) // the parent died
 	}()
 	go reportLeading(ctx, server, g)
+	if cfg.Staged > 0 {
+		if err := serveNamespace(cfg, server, records, storage, log, g); err != nil {
+			return err
+		}
+	}
 	g.say("listening %s", lis.Addr())
 	return server.Serve(ctx, lis, metasrv.ListenOptions{
 		Auth: anyone{}, Logger: log,
 		Extra: []grpc.ServerOption{grpc.ChainStreamInterceptor(g.stream)},
 	})
+}
+
+// serveNamespace serves other Lance clients, until the process ends.
+func serveNamespace(cfg memberConfig, server *metasrv.Server, records metastore.Store, storage *enginelance.Engine, log *slog.Logger, g *gate) error {
+	namespace, err := lancens.New(lancens.Options{
+		Catalog: server.Catalog(), Records: records, Engine: storage, Authority: server, Auth: anyone{},
+		Place: lancens.Place{Folder: filepath.Join(cfg.Dir, "objects")}, StagedFor: cfg.Staged, Logger: log,
+	})
+	if err != nil {
+		return err
+	}
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	go func() { _ = http.Serve(lis, namespace) }()
+	g.say("namespace %s", lis.Addr())
+	return nil
 }
 
 // dialPeer lets a follower pass writes on to the leader.

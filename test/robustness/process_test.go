@@ -57,10 +57,18 @@ type reported struct {
 	armed   map[point]int
 	waiting map[point]bool
 	commits map[string]int // "advance ok" and the like
+	// namespace is where it serves other Lance clients, if it does.
+	namespace string
 }
 
 // spawn starts a member without waiting for it.
 func spawn(t testing.TB, cfg memberConfig) *process {
+	t.Helper()
+	return spawnAs(t, memberEnv, cfg)
+}
+
+// spawnAs starts a process of the kind that the variable of the environment says.
+func spawnAs(t testing.TB, kind string, cfg memberConfig) *process {
 	t.Helper()
 	config, err := json.Marshal(cfg)
 	require.NoError(t, err)
@@ -69,7 +77,7 @@ func spawn(t testing.TB, cfg memberConfig) *process {
 		state: reported{counts: map[point]int{}, armed: map[point]int{}, waiting: map[point]bool{}, commits: map[string]int{}},
 	}
 	p.cmd = exec.Command(os.Args[0])
-	p.cmd.Env = append(os.Environ(), memberEnv+"="+string(config))
+	p.cmd.Env = append(os.Environ(), kind+"="+string(config))
 	p.cmd.Stderr = io.MultiWriter(&p.stderr, logOutput())
 	p.stdin, err = p.cmd.StdinPipe()
 	require.NoError(t, err)
@@ -108,6 +116,8 @@ func (r *reported) hear(words []string) {
 	switch words[0] {
 	case "listening":
 		r.addr = words[1]
+	case "namespace":
+		r.namespace = words[1]
 	case "leading":
 		r.leads, r.since = words[1] == "true", time.Now()
 	case "commit":

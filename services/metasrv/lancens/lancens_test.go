@@ -287,7 +287,7 @@ func TestTheFirstVersionMakesATable(t *testing.T) {
 	require.EqualValues(t, 14, got["code"], "LanceDB tells its users the text of this one")
 	require.Contains(t, got["error"], "red is making a table of that name")
 	for path, want := range map[string]int{"describe": 200, "exists": 404, "version/list": 200, "version/describe": 404} {
-		status, got = w.call(t, "red", "POST", "/v1/table/red$new/"+path, "{}")
+		status, _ = w.call(t, "red", "POST", "/v1/table/red$new/"+path, "{}")
 		require.Equal(t, want, status, path)
 	}
 	_, got = w.call(t, "red", "POST", "/v1/table/red$new/describe", "")
