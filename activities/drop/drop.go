@@ -71,11 +71,11 @@ type Options struct {
 }
 
 // MaxListPage bounds what a crash repeats and leaves uncounted.
-const MaxListPage = 4 * objstore.MaxPage
+const MaxListPage = 16 * objstore.MaxPage
 
 // DefaultBudget keeps an activity well inside its timeout, and a drop of two
 // million objects inside a few hundred events.
-var DefaultBudget = lease.Budget{Time: 20 * time.Second, Items: 20_000}
+var DefaultBudget = lease.Budget{Time: 20 * time.Second, Items: 50_000}
 
 // quickBudget bounds an activity that was asked to be quick, and quickPage what one
 // commit of it covers: a table of a few hundred objects is gone within it.

@@ -491,8 +491,8 @@ func TestAnUnknownEngineIsNamed(t *testing.T) {
 
 func TestOptionsValidate(t *testing.T) {
 	require.NoError(t, drop.Options{}.Validate())
-	err := drop.Options{ListPage: 5000, Parallel: -1, Settle: -1}.Validate()
-	for _, want := range []string{"5000", "-1 deletes", "negative"} {
+	err := drop.Options{ListPage: 20_000, Parallel: -1, Settle: -1}.Validate()
+	for _, want := range []string{"20000", "-1 deletes", "negative"} {
 		require.ErrorContains(t, err, want)
 	}
 }

@@ -197,9 +197,11 @@ type pace struct{ doublings int }
 
 const (
 	leastShare   = 128
-	mostDoubling = 5 // 4096 objects: more than a page
-	fastShare    = 250 * time.Millisecond
-	slowShare    = time.Second
+	mostDoubling = 7 // 16384 objects: more than a page
+	// A share that is fast may be one whose sync took all the time, so it grows until
+	// it is well inside the heartbeat's timeout.
+	fastShare = time.Second
+	slowShare = 3 * time.Second
 )
 
 func (p *pace) share() int { return leastShare << p.doublings }
