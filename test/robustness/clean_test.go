@@ -38,7 +38,7 @@ func TestCleanUpSurvivesKills(t *testing.T) {
 	mine, theirs := c.create("mine"), c.create("theirs")
 	other := newStranger(c, theirs)
 	tagged := map[lake.Version]bool{}
-	for loop := range max(3, *loops/20) {
+	for loop := range max(3, *loops/25) {
 		ctx, stop := context.WithTimeout(t.Context(), 3*time.Second)
 		cleaner := spawnAs(t, cleanerEnv, c.config)
 		done := make(chan error, 2)

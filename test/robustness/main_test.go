@@ -12,7 +12,7 @@
 // where it is and stops there when it was told to on standard input. The
 // production packages know nothing of it.
 //
-// The named windows run in every test run; random loops, histories and load
+// The named windows run in every test run; random loops, clean-ups, histories and load
 // need the build tag "robustness" (make test-robustness). In the environment,
 // LAKE_ROBUSTNESS_LOOPS is the number of random loops, LAKE_ROBUSTNESS_FULL=1
 // makes the load twenty times as long, and LAKE_ROBUSTNESS_LOG=1 shows what the
