@@ -57,8 +57,11 @@ func run(ctx context.Context, c config) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
 	suites := []suite{
-		{"scan", scans, false}, {"append", appends, false}, {"latency", latencies, false},
-		{"query", queries, true}, {"procedures", procedures, true},
+		{"scan", scans, false},
+		{"append", appends, false},
+		{"latency", latencies, false},
+		{"query", queries, true},
+		{"procedures", procedures, true},
 	}
 	suites = slices.DeleteFunc(suites, func(s suite) bool { return c.only != "" && c.only != s.name })
 	if len(suites) == 0 {
