@@ -142,6 +142,19 @@ type ScanOptions struct {
 	Parallel int
 	// Ordered asks for batches in row order. Otherwise any order will do.
 	Ordered bool
+	// Glance, if set, allows the engine to leave rows out; it need not.
+	Glance *Glance
+}
+
+// Glance tells by a look at some columns which rows nobody wants, so that an
+// engine need not read the others of those rows.
+type Glance struct {
+	// Columns are distinct indexes of top-level fields of the dataset's schema.
+	Columns []int
+	// Wanted says whether a row of a batch of those columns may be wanted. If not,
+	// none of its rows is missed. It is safe for concurrent use, and does not keep
+	// the batch.
+	Wanted func(arrow.RecordBatch) bool
 }
 
 // Scan delivers the batches of one pass. Next is safe for concurrent use, so

@@ -41,12 +41,19 @@ func (o ScanOptions) Check(schema *arrow.Schema) (ScanOptions, error) {
 			o.Columns[i] = i
 		}
 	}
-	seen := make(map[int]bool, len(o.Columns))
-	for _, c := range o.Columns {
+	if err := checkColumns(o.Columns, schema); err != nil || o.Glance == nil {
+		return o, err
+	}
+	return o, checkColumns(o.Glance.Columns, schema)
+}
+
+func checkColumns(columns []int, schema *arrow.Schema) error {
+	seen := make(map[int]bool, len(columns))
+	for _, c := range columns {
 		if c < 0 || c >= schema.NumFields() || seen[c] {
-			return o, lake.Errorf(lake.Invalid, "scan options: column %d is repeated or not in 0..%d", c, schema.NumFields()-1)
+			return lake.Errorf(lake.Invalid, "scan options: column %d is repeated or not in 0..%d", c, schema.NumFields()-1)
 		}
 		seen[c] = true
 	}
-	return o, nil
+	return nil
 }

@@ -25,6 +25,7 @@ type cursor struct {
 	opened  bool
 	deleted *roaring.Bitmap
 	plan
+	look *glance // nil when rows are not looked at first
 }
 
 func newCursor(s *Scan, u unit) *cursor { return &cursor{s: s, unit: u, at: u.start} }
@@ -38,8 +39,14 @@ func (c *cursor) next(ctx context.Context) (arrow.RecordBatch, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		if err := c.glance(ctx); err != nil {
+			return nil, c.explain(err)
+		}
+		if c.at >= c.unit.end {
+			break
+		}
 		start := c.at
-		batch, err := c.read(ctx)
+		batch, err := c.rows(ctx, &c.plan, c.s.schema)
 		if err != nil {
 			return nil, c.explain(err)
 		}
@@ -79,10 +86,18 @@ func (c *cursor) open(ctx context.Context) error {
 		return err
 	}
 	c.opened = true
-	for _, p := range c.parts {
+	if err := c.openParts(&c.plan); err != nil {
+		return err
+	}
+	return c.openGlance(ctx)
+}
+
+// openParts starts reading the files of a plan.
+func (c *cursor) openParts(pl *plan) (err error) {
+	for _, p := range pl.parts {
 		if p.cursor, err = p.h.reader.NewCursor(file.ScanOptions{
 			Fields: p.ids, Start: c.unit.start, End: c.unit.end, BatchRows: c.s.opts.BatchRows,
-			BatchBytes: int64(max(1, c.s.opts.BatchBytes/len(c.parts))), Parallel: p.h.columnsAtOnce(),
+			BatchBytes: int64(max(1, c.s.opts.BatchBytes/len(pl.parts))), Parallel: p.h.columnsAtOnce(),
 		}); err != nil {
 			return err
 		}
@@ -90,20 +105,20 @@ func (c *cursor) open(ctx context.Context) error {
 	return nil
 }
 
-// read returns the next rows of the unit, deleted ones included.
-func (c *cursor) read(ctx context.Context) (arrow.RecordBatch, error) {
+// rows returns the next rows of the unit by a plan, deleted ones included.
+func (c *cursor) rows(ctx context.Context, pl *plan, schema *arrow.Schema) (arrow.RecordBatch, error) {
 	n := int64(min(c.unit.end-c.at, uint64(c.s.opts.BatchRows)))
-	for _, p := range c.parts {
+	for _, p := range pl.parts {
 		if err := p.fill(ctx); err != nil {
 			return nil, err
 		}
 		n = min(n, p.batch.NumRows()-p.off)
 	}
-	batch, err := c.plan.batch(c.s.schema, n, c.s.d.files.mem)
+	batch, err := pl.batch(schema, n, c.s.d.files.mem)
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range c.parts {
+	for _, p := range pl.parts {
 		p.advance(n)
 	}
 	return batch, nil
@@ -111,15 +126,11 @@ func (c *cursor) read(ctx context.Context) (arrow.RecordBatch, error) {
 
 // close releases the files; the cursor must not be in use.
 func (c *cursor) close() {
-	for _, p := range c.parts {
-		if p.cursor != nil {
-			p.cursor.Close()
-		}
-		if p.batch != nil {
-			p.batch.Release()
-		}
+	if c.look != nil {
+		c.look.close()
+		c.look = nil
 	}
-	c.plan.release()
+	c.plan.close()
 	c.plan = plan{}
 	c.at, c.opened = c.unit.end, true
 }

@@ -45,6 +45,19 @@ func (p *plan) release() {
 	}
 }
 
+// close ends reading as well.
+func (p *plan) close() {
+	for _, part := range p.parts {
+		if part.cursor != nil {
+			part.cursor.Close()
+		}
+		if part.batch != nil {
+			part.batch.Release()
+		}
+	}
+	p.release()
+}
+
 // batch returns n rows from where the parts stand.
 func (p *plan) batch(schema *arrow.Schema, n int64, mem memory.Allocator) (arrow.RecordBatch, error) {
 	columns := make([]arrow.Array, 0, len(p.columns))

@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"sync"
+	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -38,6 +39,8 @@ type ScanOptions struct {
 	// Ordered asks for batches in row order, at most one of them being read at
 	// a time.
 	Ordered bool
+	// Glance, if set, leaves out rows that nobody wants, or some of them.
+	Glance *Glance
 }
 
 func (o ScanOptions) withDefaults(fields int) (ScanOptions, error) {
@@ -56,14 +59,21 @@ func (o ScanOptions) withDefaults(fields int) (ScanOptions, error) {
 			o.Columns[i] = i
 		}
 	}
-	seen := make(map[int]bool, len(o.Columns))
-	for _, c := range o.Columns {
+	if err := checkColumns(o.Columns, fields); err != nil || o.Glance == nil {
+		return o, err
+	}
+	return o, checkColumns(o.Glance.Columns, fields)
+}
+
+func checkColumns(columns []int, fields int) error {
+	seen := make(map[int]bool, len(columns))
+	for _, c := range columns {
 		if c < 0 || c >= fields || seen[c] {
-			return o, invalid("column %d is repeated or not in 0..%d", c, fields-1)
+			return invalid("column %d is repeated or not in 0..%d", c, fields-1)
 		}
 		seen[c] = true
 	}
-	return o, nil
+	return nil
 }
 
 // Scan is one pass over the rows. Its methods are safe for concurrent use.
@@ -81,6 +91,7 @@ type Scan struct {
 	ahead  *readAhead // nil without goroutines
 	// physical asks for deleted rows too, as a new data file needs them.
 	physical bool
+	useless  atomic.Int64 // looks of Glance in a row that found a wanted row
 
 	mu      sync.Mutex
 	changed *sync.Cond // a cursor came back, or the scan ended

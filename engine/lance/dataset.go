@@ -66,7 +66,7 @@ func (d dataset) Scan(ctx context.Context, o engine.ScanOptions) (engine.Scan, e
 	if err != nil {
 		return nil, err
 	}
-	s, err := d.d.Scan(ctx, format.ScanOptions(o))
+	s, err := d.d.Scan(ctx, scanOptions(o))
 	if err != nil {
 		return nil, err
 	}
@@ -124,11 +124,19 @@ func (p part) Scan(ctx context.Context, o engine.ScanOptions) (engine.Scan, erro
 	if err != nil {
 		return nil, err
 	}
-	s, err := p.sel.Scan(ctx, format.ScanOptions(o))
+	s, err := p.sel.Scan(ctx, scanOptions(o))
 	if err != nil {
 		return nil, err
 	}
 	return scan{s}, nil
+}
+
+func scanOptions(o engine.ScanOptions) format.ScanOptions {
+	out := format.ScanOptions{Columns: o.Columns, BatchRows: o.BatchRows, BatchBytes: o.BatchBytes, Parallel: o.Parallel, Ordered: o.Ordered}
+	if g := o.Glance; g != nil {
+		out.Glance = &format.Glance{Columns: g.Columns, Wanted: g.Wanted}
+	}
+	return out
 }
 
 type scan struct{ s *format.Scan }

@@ -11,6 +11,7 @@ package rowfilter
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -50,6 +51,7 @@ func New(s Source, where predicate.Predicate) *Table { return &Table{s, where} }
 // Scan starts one pass over the rows. Conditions on columns that opts leaves out
 // are not looked at.
 func (t *Table) Scan(ctx context.Context, opts storage.ScanOptions) (storage.Scan, error) {
+	opts.Glance = t.glance(opts.Columns)
 	inner, err := t.Source.Scan(ctx, opts)
 	if err != nil {
 		return nil, err
@@ -62,6 +64,28 @@ func (t *Table) Scan(ctx context.Context, opts storage.ScanOptions) (storage.Sca
 		return inner, nil
 	}
 	return &scan{Scan: inner, filter: f}, nil
+}
+
+// glance looks at the columns of the conditions, where there are others whose
+// reading that can save.
+func (t *Table) glance(columns []int) *storage.Glance {
+	all := len(columns)
+	if columns == nil {
+		all = t.Schema().NumFields()
+	}
+	look := slices.DeleteFunc(predicate.Columns(t.where), func(c int) bool { return columns != nil && !slices.Contains(columns, c) })
+	if len(look) == 0 || len(look) == all {
+		return nil
+	}
+	f := compile(t.where, t.Schema(), look)
+	if f == nil {
+		return nil
+	}
+	return &storage.Glance{Columns: look, Wanted: func(batch arrow.RecordBatch) bool {
+		numbers := everyRow(int(batch.NumRows()))
+		defer spare.Put(numbers)
+		return len(f.narrow(batch, *numbers)) > 0
+	}}
 }
 
 // scan filters the batches of another scan.
@@ -87,7 +111,7 @@ func (s *scan) Next(ctx context.Context) (arrow.RecordBatch, error) {
 // apply takes a batch over and returns what may be wanted of it, nil for nothing.
 func (s *scan) apply(batch arrow.RecordBatch) arrow.RecordBatch {
 	rows := int(batch.NumRows())
-	numbers := all(rows)
+	numbers := everyRow(rows)
 	defer spare.Put(numbers)
 	chosen := s.filter.narrow(batch, *numbers)
 	if float64(len(chosen)) > worthwhile*float64(rows) {
@@ -110,8 +134,8 @@ func (s *scan) apply(batch arrow.RecordBatch) arrow.RecordBatch {
 // spare are lists of numbers that are not in use.
 var spare sync.Pool
 
-// all are the numbers of the rows of a batch.
-func all(rows int) *[]int32 {
+// everyRow are the numbers of the rows of a batch.
+func everyRow(rows int) *[]int32 {
 	list, _ := spare.Get().(*[]int32)
 	if list == nil || cap(*list) < rows {
 		fresh := make([]int32, max(rows, storage.DefaultBatchRows))
