@@ -26,6 +26,19 @@ func openPeer() (*peer, error) {
 	return p, nil
 }
 
+// openPeerOver also loads a Parquet file into a table of that name, and returns
+// what reads the file itself in a FROM clause.
+func openPeerOver(table, file string) (p *peer, parquet string, err error) {
+	if p, err = openPeer(); err != nil {
+		return nil, "", err
+	}
+	parquet = "read_parquet('" + file + "')"
+	if err = p.run("CREATE TABLE " + table + " AS SELECT * FROM " + parquet); err != nil {
+		p.close()
+	}
+	return p, parquet, err
+}
+
 func (p *peer) close() {
 	duckdb.Disconnect(&p.conn)
 	duckdb.Close(&p.db)

@@ -48,15 +48,11 @@ func queries(ctx context.Context, _ *lakeServer, c config, work string) ([]figur
 	if err := telemetryParquet(file, c.rows); err != nil {
 		return nil, err
 	}
-	duck, err := openPeer()
+	duck, parquet, err := openPeerOver("telemetry", file)
 	if err != nil {
 		return nil, err
 	}
 	defer duck.close()
-	parquet := "read_parquet('" + file + "')"
-	if err := duck.run("CREATE TABLE telemetry AS SELECT * FROM " + parquet); err != nil {
-		return nil, err
-	}
 	var all []figure
 	for _, q := range asked {
 		from := func(table string) string { return theTable.ReplaceAllLiteralString(q.sql, table) }

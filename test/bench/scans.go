@@ -35,15 +35,11 @@ func scans(ctx context.Context, s *lakeServer, c config, work string) ([]figure,
 	if err := tpch.WriteParquet(file, c.rows, 1); err != nil {
 		return nil, err
 	}
-	duck, err := openPeer()
+	duck, parquet, err := openPeerOver("lineitem", file)
 	if err != nil {
 		return nil, err
 	}
 	defer duck.close()
-	parquet := "read_parquet('" + file + "')"
-	if err := duck.run("CREATE TABLE lineitem AS SELECT * FROM " + parquet); err != nil {
-		return nil, err
-	}
 	suite := fmt.Sprintf("scan of %d rows", c.rows)
 	var all []figure
 	for _, q := range scanned {
