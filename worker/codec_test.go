@@ -65,7 +65,7 @@ func TestHistoriesHoldNothingInClear(t *testing.T) {
 	plain := dial(t, server)
 	h := historyOf(t, plain, step.Ref().String())
 	sealed, clear := payloadsOf(h)
-	require.Greater(t, sealed, 10)
+	require.GreaterOrEqual(t, sealed, 4, "inputs and results of the workflow and of at least one activity")
 	require.Empty(t, clear)
 	for _, e := range h.Events {
 		// The name is in the workflow's id and attributes, by which Temporal finds
