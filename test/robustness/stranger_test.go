@@ -1,6 +1,6 @@
 // Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
 
-//go:build unix
+//go:build robustness && unix
 
 package robustness
 

@@ -86,13 +86,12 @@ func (s *slot) origins(q *query, parameters bool) ([]origin, error) {
 		return known, nil
 	}
 	found, err := s.trace(q, parameters)
-	switch {
-	case isBroken(err), isInterrupted(err):
+	if isBroken(err) || isInterrupted(err) {
 		return nil, err
-	case err != nil:
-		return nil, nil // not remembered: it may have been for want of memory
 	}
-	s.traces.put(q, parameters, found)
+	if err == nil { // else it may have been for want of memory
+		s.traces.put(q, parameters, found)
+	}
 	return found, nil
 }
 
