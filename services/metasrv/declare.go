@@ -149,13 +149,20 @@ func (s *Server) register(ctx context.Context, fence catalog.Fence, declared cat
 	defer s.tables.forget(table.Name)
 	seen := wall()
 	made, err := s.catalog.Create(ctx, fence, table, append(staged.Ops, declared.RegisterOps()...))
-	if lake.Is(err, lake.Conflict) {
+	if lake.Is(err, lake.Conflict) && s.givenUp(ctx, declared) {
 		return catalog.Table{}, lake.Errorf(lake.Precondition, "the declaration of incarnation %s was given up meanwhile: %w", declared.Incarnation, err)
 	}
 	if err != nil {
 		return catalog.Table{}, err
 	}
 	return made, s.publish(context.WithoutCancel(ctx), made, seen)
+}
+
+// givenUp reports whether an incarnation can no longer be registered. A conflict
+// alone does not say so: it stays one where what was in the way could not be read.
+func (s *Server) givenUp(ctx context.Context, declared catalog.Declaration) bool {
+	now, err := s.catalog.Declaration(ctx, declared.Name, declared.Incarnation)
+	return lake.Is(err, lake.NotFound) || err == nil && now.Abandoned()
 }
 
 // DropNamed drops what has the name, for a caller that knows no more of it: the

@@ -10,6 +10,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/lakeplane/lake/api/lakepb"
 	"github.com/lakeplane/lake/engine"
@@ -128,4 +130,20 @@ func TestACreateDeclaresWhatItStages(t *testing.T) {
 	require.ErrorContains(t, err, "as the test wants")
 	require.True(t, strings.HasPrefix(string(<-swept), "a/fails/"))
 	require.Eventually(t, func() bool { return left() == 0 }, 30*time.Second, time.Millisecond)
+}
+
+// conflicting is an engine whose first versions fit nothing.
+type conflicting struct{ *disturbed }
+
+func (c conflicting) Create(ctx context.Context, loc lake.Location, inc lake.Incarnation, s *arrow.Schema) (engine.Staged, error) {
+	staged, err := c.Engine.Create(ctx, loc, inc, s)
+	staged.Ops = append(staged.Ops, metastore.Guard("lance-manifest/nothing", []byte("is here")))
+	return staged, err
+}
+
+// A commit that conflicts is to be tried again, as long as the declaration stands.
+func TestAConflictIsNotADeclarationGivenUp(t *testing.T) {
+	a := start(t, func(o *metasrv.Options) { o.Engine = conflicting{o.Engine.(*disturbed)} })
+	_, err := a.catalog.CreateTable(t.Context(), &lakepb.CreateTableRequest{Name: nameOf("a", "t"), Schema: schemaBytes(ints)})
+	require.Equal(t, codes.Aborted, status.Code(err), "%v", err)
 }
