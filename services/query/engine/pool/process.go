@@ -138,22 +138,18 @@ func (p *process) bury(err error) {
 	if p.spill != "" {
 		_ = os.RemoveAll(p.spill)
 	}
-	p.unmap()
+	p.shared.close()
 }
 
-// unmap gives the segments back when nobody writes to them any more. That
-// takes as long as it takes where a table does not end its scan.
-func (p *process) unmap() {
-	idle := make(chan struct{})
-	go func() {
-		p.pumps.Wait()
-		p.shared.close()
-		close(idle)
-	}()
-	select {
-	case <-idle:
-	case <-time.After(p.engine.opts.Grace):
-	}
+// pump runs f on a goroutine that writes to the segment. Who calls it, a
+// statement or another pump, keeps the memory mapped meanwhile, and f does from
+// then on: as long as it takes, where a table does not end its scan.
+func (p *process) pump(f func()) {
+	p.shared.enter()
+	p.pumps.Go(func() {
+		defer p.shared.leave()
+		f()
+	})
 }
 
 // errKilled is the end of a statement by somebody else's hand.

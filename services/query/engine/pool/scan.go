@@ -55,7 +55,7 @@ func (st *statement) openScan(body []byte) error {
 		opts.Columns = nil
 	}
 	opts.BatchRows = batchRows(st.tables[o.Table], opts.Columns)
-	st.process.pumps.Go(func() { s.run(st.tables[o.Table], opts, o.Readers) })
+	st.process.pump(func() { s.run(st.tables[o.Table], opts, o.Readers) })
 	return nil
 }
 
@@ -112,7 +112,7 @@ func (s *scan) run(t engine.Table, opts storage.ScanOptions, pumps int) {
 	}
 	s.left.Store(int64(pumps))
 	for range pumps - 1 {
-		s.statement.process.pumps.Go(func() { s.pump(rows) })
+		s.statement.process.pump(func() { s.pump(rows) })
 	}
 	s.pump(rows)
 }

@@ -18,6 +18,10 @@ func (p *process) memory() int64 { return 0 }
 // segments are the shared memory of a slot.
 type segments struct{ rows, results []byte }
 
+func (s *segments) enter() bool { return true }
+
+func (s *segments) leave() {}
+
 func (s *segments) close() {}
 
 func (s *segments) trim(rows, results int) {}
