@@ -23,16 +23,7 @@ type fragmented interface {
 // answers: the intent is a record of its own, and nothing the leader owns
 // changes here. The compaction itself is the procedure's work.
 func (s *Server) CompactTable(ctx context.Context, req *lakepb.CompactTableRequest) (*lakepb.CompactTableResponse, error) {
-	name, err := granted(ctx, req.GetName())
-	if err != nil {
-		return nil, err
-	}
-	if err := s.begin(); err != nil {
-		return nil, err
-	}
-	defer s.working.Done()
-	resp, err := s.compact(ctx, name, req)
-	return resp, lake.Wrap("compact table "+name.String(), err)
+	return onTable(ctx, s, "compact", req, s.compact)
 }
 
 func (s *Server) compact(ctx context.Context, name lake.TableName, req *lakepb.CompactTableRequest) (*lakepb.CompactTableResponse, error) {

@@ -214,6 +214,23 @@ func granted(ctx context.Context, named *lakepb.TableName) (lake.TableName, erro
 	return name, err
 }
 
+// onTable does work about a table that the caller may know of, in any member of
+// the group. verb begins the error.
+func onTable[Req interface{ GetName() *lakepb.TableName }, Resp any](ctx context.Context, s *Server, verb string, req Req,
+	do func(context.Context, lake.TableName, Req) (Resp, error),
+) (resp Resp, err error) {
+	name, err := granted(ctx, req.GetName())
+	if err != nil {
+		return resp, err
+	}
+	if err := s.begin(); err != nil {
+		return resp, err
+	}
+	defer s.working.Done()
+	resp, err = do(ctx, name, req)
+	return resp, lake.Wrap(verb+" table "+name.String(), err)
+}
+
 // noTable is the answer for a table that does not exist, and for one that the
 // caller may not know of.
 func noTable(name lake.TableName) error { return lake.Errorf(lake.NotFound, "no table %s", name) }

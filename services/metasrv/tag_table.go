@@ -25,16 +25,7 @@ const (
 // TagTable implements lakepb.CatalogServer. Any member of the group answers: tags
 // are objects of the table, which nobody but the clean-up decides by.
 func (s *Server) TagTable(ctx context.Context, req *lakepb.TagTableRequest) (*lakepb.TableTag, error) {
-	name, err := granted(ctx, req.GetName())
-	if err != nil {
-		return nil, err
-	}
-	if err := s.begin(); err != nil {
-		return nil, err
-	}
-	defer s.working.Done()
-	tag, err := s.tag(ctx, name, req)
-	return tag, lake.Wrap(fmt.Sprintf("tag table %s", name), err)
+	return onTable(ctx, s, "tag", req, s.tag)
 }
 
 func (s *Server) tag(ctx context.Context, name lake.TableName, req *lakepb.TagTableRequest) (*lakepb.TableTag, error) {
@@ -89,16 +80,7 @@ func (s *Server) versionOf(ctx context.Context, name lake.TableName, v lake.Vers
 
 // UntagTable implements lakepb.CatalogServer. Any member of the group answers.
 func (s *Server) UntagTable(ctx context.Context, req *lakepb.UntagTableRequest) (*lakepb.TableTag, error) {
-	name, err := granted(ctx, req.GetName())
-	if err != nil {
-		return nil, err
-	}
-	if err := s.begin(); err != nil {
-		return nil, err
-	}
-	defer s.working.Done()
-	tag, err := s.untag(ctx, name, req)
-	return tag, lake.Wrap(fmt.Sprintf("untag table %s", name), err)
+	return onTable(ctx, s, "untag", req, s.untag)
 }
 
 func (s *Server) untag(ctx context.Context, name lake.TableName, req *lakepb.UntagTableRequest) (*lakepb.TableTag, error) {

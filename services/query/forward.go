@@ -45,88 +45,81 @@ func onBehalf(ctx context.Context, n *lakepb.TableName) (context.Context, error)
 	return rpc.Delegate(ctx, p), nil
 }
 
+// unary is a call of the authority's client.
+type unary[Req, Resp any] func(context.Context, Req, ...grpc.CallOption) (Resp, error)
+
+// forward makes a call on behalf of the caller.
+func forward[Req, Resp any](ctx context.Context, req Req, call unary[Req, Resp]) (resp Resp, err error) {
+	p, err := caller(ctx)
+	if err != nil {
+		return resp, grpcerr.ToStatus(err)
+	}
+	return call(rpc.Delegate(ctx, p), req)
+}
+
+// named is a request about one table.
+type named interface{ GetName() *lakepb.TableName }
+
+// forwardNamed makes a call about a table that the caller may know of.
+func forwardNamed[Req named, Resp any](ctx context.Context, req Req, call unary[Req, Resp]) (resp Resp, err error) {
+	if ctx, err = onBehalf(ctx, req.GetName()); err != nil {
+		return resp, err
+	}
+	return call(ctx, req)
+}
+
+// forwardChange is forwardNamed for a call after which the table may be another.
+func forwardChange[Req named, Resp any](ctx context.Context, s *Server, req Req, call unary[Req, Resp]) (resp Resp, err error) {
+	if ctx, err = onBehalf(ctx, req.GetName()); err != nil {
+		return resp, err
+	}
+	defer s.names.Evict(tableName(req.GetName()))
+	return call(ctx, req)
+}
+
 // CreateTable implements lakepb.CatalogServer.
 func (c *catalogForwarder) CreateTable(ctx context.Context, req *lakepb.CreateTableRequest) (*lakepb.Table, error) {
-	ctx, err := onBehalf(ctx, req.GetName())
-	if err != nil {
-		return nil, err
-	}
-	defer c.server.names.Evict(tableName(req.GetName()))
-	return c.server.catalog.CreateTable(ctx, req)
+	return forwardChange(ctx, c.server, req, c.server.catalog.CreateTable)
 }
 
 // GetTable implements lakepb.CatalogServer.
 func (c *catalogForwarder) GetTable(ctx context.Context, req *lakepb.GetTableRequest) (*lakepb.Table, error) {
-	ctx, err := onBehalf(ctx, req.GetName())
-	if err != nil {
-		return nil, err
-	}
-	return c.server.catalog.GetTable(ctx, req)
+	return forwardNamed(ctx, req, c.server.catalog.GetTable)
 }
 
 // DropTable implements lakepb.CatalogServer.
 func (c *catalogForwarder) DropTable(ctx context.Context, req *lakepb.DropTableRequest) (*lakepb.DropTableResponse, error) {
-	ctx, err := onBehalf(ctx, req.GetName())
-	if err != nil {
-		return nil, err
-	}
-	defer c.server.names.Evict(tableName(req.GetName()))
-	return c.server.catalog.DropTable(ctx, req)
+	return forwardChange(ctx, c.server, req, c.server.catalog.DropTable)
 }
 
 // UndropTable implements lakepb.CatalogServer.
 func (c *catalogForwarder) UndropTable(ctx context.Context, req *lakepb.UndropTableRequest) (*lakepb.Table, error) {
-	ctx, err := onBehalf(ctx, req.GetName())
-	if err != nil {
-		return nil, err
-	}
-	defer c.server.names.Evict(tableName(req.GetName()))
-	return c.server.catalog.UndropTable(ctx, req)
+	return forwardChange(ctx, c.server, req, c.server.catalog.UndropTable)
 }
 
 // CompactTable implements lakepb.CatalogServer.
 func (c *catalogForwarder) CompactTable(ctx context.Context, req *lakepb.CompactTableRequest) (*lakepb.CompactTableResponse, error) {
-	ctx, err := onBehalf(ctx, req.GetName())
-	if err != nil {
-		return nil, err
-	}
-	return c.server.catalog.CompactTable(ctx, req)
+	return forwardNamed(ctx, req, c.server.catalog.CompactTable)
 }
 
 // ListTableVersions implements lakepb.CatalogServer.
 func (c *catalogForwarder) ListTableVersions(ctx context.Context, req *lakepb.ListTableVersionsRequest) (*lakepb.ListTableVersionsResponse, error) {
-	ctx, err := onBehalf(ctx, req.GetName())
-	if err != nil {
-		return nil, err
-	}
-	return c.server.catalog.ListTableVersions(ctx, req)
+	return forwardNamed(ctx, req, c.server.catalog.ListTableVersions)
 }
 
 // TagTable implements lakepb.CatalogServer.
 func (c *catalogForwarder) TagTable(ctx context.Context, req *lakepb.TagTableRequest) (*lakepb.TableTag, error) {
-	ctx, err := onBehalf(ctx, req.GetName())
-	if err != nil {
-		return nil, err
-	}
-	return c.server.catalog.TagTable(ctx, req)
+	return forwardNamed(ctx, req, c.server.catalog.TagTable)
 }
 
 // UntagTable implements lakepb.CatalogServer.
 func (c *catalogForwarder) UntagTable(ctx context.Context, req *lakepb.UntagTableRequest) (*lakepb.TableTag, error) {
-	ctx, err := onBehalf(ctx, req.GetName())
-	if err != nil {
-		return nil, err
-	}
-	return c.server.catalog.UntagTable(ctx, req)
+	return forwardNamed(ctx, req, c.server.catalog.UntagTable)
 }
 
 // ListTableTags implements lakepb.CatalogServer.
 func (c *catalogForwarder) ListTableTags(ctx context.Context, req *lakepb.ListTableTagsRequest) (*lakepb.ListTableTagsResponse, error) {
-	ctx, err := onBehalf(ctx, req.GetName())
-	if err != nil {
-		return nil, err
-	}
-	return c.server.catalog.ListTableTags(ctx, req)
+	return forwardNamed(ctx, req, c.server.catalog.ListTableTags)
 }
 
 // ListTables implements lakepb.CatalogServer.
@@ -187,45 +180,25 @@ type proceduresForwarder struct {
 
 // ListProcedures implements lakepb.ProceduresServer.
 func (f *proceduresForwarder) ListProcedures(ctx context.Context, req *lakepb.ListProceduresRequest) (*lakepb.ListProceduresResponse, error) {
-	p, err := caller(ctx)
-	if err != nil {
-		return nil, grpcerr.ToStatus(err)
-	}
-	return f.server.procedures.ListProcedures(rpc.Delegate(ctx, p), req)
+	return forward(ctx, req, f.server.procedures.ListProcedures)
 }
 
 // StartProcedure implements lakepb.ProceduresServer.
 func (f *proceduresForwarder) StartProcedure(ctx context.Context, req *lakepb.StartProcedureRequest) (*lakepb.StartProcedureResponse, error) {
-	p, err := caller(ctx)
-	if err != nil {
-		return nil, grpcerr.ToStatus(err)
-	}
-	return f.server.procedures.StartProcedure(rpc.Delegate(ctx, p), req)
+	return forward(ctx, req, f.server.procedures.StartProcedure)
 }
 
 // ControlProcedure implements lakepb.ProceduresServer.
 func (f *proceduresForwarder) ControlProcedure(ctx context.Context, req *lakepb.ControlProcedureRequest) (*lakepb.ControlProcedureResponse, error) {
-	p, err := caller(ctx)
-	if err != nil {
-		return nil, grpcerr.ToStatus(err)
-	}
-	return f.server.procedures.ControlProcedure(rpc.Delegate(ctx, p), req)
+	return forward(ctx, req, f.server.procedures.ControlProcedure)
 }
 
 // ListProcedureEvents implements lakepb.ProceduresServer.
 func (f *proceduresForwarder) ListProcedureEvents(ctx context.Context, req *lakepb.ListProcedureEventsRequest) (*lakepb.ListProcedureEventsResponse, error) {
-	p, err := caller(ctx)
-	if err != nil {
-		return nil, grpcerr.ToStatus(err)
-	}
-	return f.server.procedures.ListProcedureEvents(rpc.Delegate(ctx, p), req)
+	return forward(ctx, req, f.server.procedures.ListProcedureEvents)
 }
 
 // GetProcedure implements lakepb.ProceduresServer.
 func (f *proceduresForwarder) GetProcedure(ctx context.Context, req *lakepb.GetProcedureRequest) (*lakepb.Procedure, error) {
-	p, err := caller(ctx)
-	if err != nil {
-		return nil, grpcerr.ToStatus(err)
-	}
-	return f.server.procedures.GetProcedure(rpc.Delegate(ctx, p), req)
+	return forward(ctx, req, f.server.procedures.GetProcedure)
 }
