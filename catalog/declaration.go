@@ -4,7 +4,6 @@ package catalog
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -228,8 +227,8 @@ func (c *Catalog) Reserved(ctx context.Context, name lake.TableName) (Declaratio
 		return Declaration{}, lake.Wrap("read who makes table "+name.String(), err)
 	}
 	var r reservation
-	if err := json.Unmarshal(found.Value, &r); err != nil || r.Format != recordFormat {
-		return Declaration{}, lake.Errorf(lake.Corrupt, "record %q does not decode: %w", found.Key, err)
+	if err := decode(found.Key, found.Value, &r); err != nil {
+		return Declaration{}, err
 	}
 	return c.Declaration(ctx, name, r.Incarnation)
 }

@@ -46,6 +46,15 @@ func DeleteAll(ctx context.Context, s Store, keys []string) (deleted int, err er
 	return Batches(s, defaultParallel).DeleteAll(ctx, keys)
 }
 
+// DeleteListed deletes the objects of a listing, as [DeleteAll] does.
+func DeleteListed(ctx context.Context, s Store, page []Info) (deleted int, err error) {
+	keys := make([]string, len(page))
+	for i, object := range page {
+		keys[i] = object.Key
+	}
+	return DeleteAll(ctx, s, keys)
+}
+
 // Batches returns the store's own [BatchDeleter], or else one that makes up to
 // parallel single deletes at once and starts none after the first failure.
 func Batches(s Store, parallel int) BatchDeleter {

@@ -81,13 +81,19 @@ type Options struct {
 	// Classes are the classes of activities it takes; empty means all.
 	Classes []workflows.Class
 	// ShortSlots and BulkSlots are how many activities of each class it runs at
-	// once. 0 means 32 and 8.
+	// once. 0 means [DefaultShortSlots] and [DefaultBulkSlots].
 	ShortSlots, BulkSlots int
 	// Metrics gets the worker's metrics; nil means none.
 	Metrics prometheus.Registerer
 	// Log hears of failures; nil means none.
 	Log *slog.Logger
 }
+
+// How many activities of each class a worker runs at once, by default.
+const (
+	DefaultShortSlots = 32
+	DefaultBulkSlots  = 8
+)
 
 func (o Options) withDefaults() Options {
 	for value, standard := range map[*time.Duration]time.Duration{
@@ -101,7 +107,7 @@ func (o Options) withDefaults() Options {
 		o.Classes = workflows.Classes
 	}
 	// A page is bound by a store, not by this process's cores.
-	o.ShortSlots, o.BulkSlots = cmp.Or(o.ShortSlots, 32), cmp.Or(o.BulkSlots, 8)
+	o.ShortSlots, o.BulkSlots = cmp.Or(o.ShortSlots, DefaultShortSlots), cmp.Or(o.BulkSlots, DefaultBulkSlots)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/lakeplane/lake/activities/lease"
 	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/workflows"
@@ -66,17 +67,10 @@ func (a *Activities) finish(ctx context.Context, h *held, in workflows.DropStep,
 // outwait waits where that is shorter than what a quick activity may take: a timer
 // and another activity cost more.
 func (a *Activities) outwait(ctx context.Context, left time.Duration) error {
-	if left <= 0 || left > quickBudget.Time {
+	if left > quickBudget.Time {
 		return nil
 	}
-	timer := time.NewTimer(left)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
+	return lease.Wait(ctx, left)
 }
 
 // maintained returns until when a maintenance of the table may still be writing

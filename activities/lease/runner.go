@@ -112,11 +112,16 @@ func Slow(ctx context.Context, rate float64, n int, took time.Duration) error {
 	if rate <= 0 {
 		return nil
 	}
-	wait := time.Duration(min(float64(n)/rate, slowest.Seconds())*float64(time.Second)) - took
-	if wait <= 0 {
+	return Wait(ctx, time.Duration(min(float64(n)/rate, slowest.Seconds())*float64(time.Second))-took)
+}
+
+// Wait waits for d, or not at all when it is not positive. It returns the end of
+// ctx.
+func Wait(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
 		return nil
 	}
-	timer := time.NewTimer(wait)
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

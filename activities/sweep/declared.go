@@ -103,14 +103,10 @@ func (s *sweep) empty(ctx context.Context, loc lake.Location, left *int) (bool, 
 			return false, nil
 		}
 		*left--
-		keys := make([]string, len(page))
-		for i, object := range page {
-			keys[i] = object.Key
-		}
-		if _, err := objstore.DeleteAll(ctx, s.opts.Objects, keys); err != nil {
+		if _, err := objstore.DeleteListed(ctx, s.opts.Objects, page); err != nil {
 			return false, err
 		}
-		s.result.Deleted += int64(len(keys))
+		s.result.Deleted += int64(len(page))
 		s.beat(time.Now())
 	}
 	return true, nil

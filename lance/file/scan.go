@@ -123,6 +123,9 @@ func (c *Cursor) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	}
 }
 
+// Skip leaves out the next n rows, or all that are left when those are fewer.
+func (c *Cursor) Skip(n uint64) { c.at += min(n, c.o.End-c.at) }
+
 // Close gives up what the cursor holds. Batches stay valid.
 func (c *Cursor) Close() { c.b.close() }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lakeplane/lake/activities/drop"
 	"github.com/lakeplane/lake/retention"
+	"github.com/lakeplane/lake/worker"
 	"github.com/lakeplane/lake/workflows"
 )
 
@@ -49,7 +50,7 @@ type Worker struct {
 
 // NewWorker returns the defaults.
 func NewWorker() *Worker {
-	c := &Worker{set: newSet("worker"), SweepEvery: time.Minute, OperationGCEvery: time.Hour, MaintainEvery: 10 * time.Minute, Settle: drop.DefaultSettle, Class: AllClasses, ShortSlots: 32, BulkSlots: 8, Retention: retention.Policy{}.WithDefaults()}
+	c := &Worker{set: newSet("worker"), SweepEvery: time.Minute, OperationGCEvery: time.Hour, MaintainEvery: 10 * time.Minute, Settle: drop.DefaultSettle, Class: AllClasses, ShortSlots: worker.DefaultShortSlots, BulkSlots: worker.DefaultBulkSlots, Retention: retention.Policy{}.WithDefaults()}
 	s := c.set
 	c.Temporal.Address = "127.0.0.1:7233"
 	c.Temporal.add(s, "Temporal server host:port")

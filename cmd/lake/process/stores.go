@@ -106,11 +106,7 @@ func (o *Objects) sweep(ctx context.Context, loc lake.Location) error {
 		if err != nil {
 			return err
 		}
-		keys := make([]string, len(page))
-		for i, object := range page {
-			keys[i] = object.Key
-		}
-		if _, err := objstore.DeleteAll(ctx, o.Store, keys); err != nil {
+		if _, err := objstore.DeleteListed(ctx, o.Store, page); err != nil {
 			return err
 		}
 	}

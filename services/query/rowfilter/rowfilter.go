@@ -10,7 +10,6 @@ package rowfilter
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -51,13 +50,14 @@ func New(s Source, where predicate.Predicate) *Table { return &Table{s, where} }
 // Scan starts one pass over the rows. Conditions on columns that opts leaves out
 // are not looked at.
 func (t *Table) Scan(ctx context.Context, opts storage.ScanOptions) (storage.Scan, error) {
+	opts, err := opts.Check(t.Schema())
+	if err != nil {
+		return nil, err
+	}
 	opts.Glance = t.glance(opts.Columns)
 	inner, err := t.Source.Scan(ctx, opts)
 	if err != nil {
 		return nil, err
-	}
-	if opts, err = opts.Check(t.Schema()); err != nil {
-		return nil, errors.Join(err, inner.Close())
 	}
 	f := compile(t.where, t.Schema(), opts.Columns)
 	if f == nil {
@@ -69,12 +69,8 @@ func (t *Table) Scan(ctx context.Context, opts storage.ScanOptions) (storage.Sca
 // glance looks at the columns of the conditions, where there are others whose
 // reading that can save.
 func (t *Table) glance(columns []int) *storage.Glance {
-	all := len(columns)
-	if columns == nil {
-		all = t.Schema().NumFields()
-	}
-	look := slices.DeleteFunc(predicate.Columns(t.where), func(c int) bool { return columns != nil && !slices.Contains(columns, c) })
-	if len(look) == 0 || len(look) == all {
+	look := slices.DeleteFunc(predicate.Columns(t.where), func(c int) bool { return !slices.Contains(columns, c) })
+	if len(look) == 0 || len(look) == len(columns) {
 		return nil
 	}
 	f := compile(t.where, t.Schema(), look)

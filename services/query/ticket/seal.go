@@ -8,6 +8,7 @@ import (
 
 	"github.com/lakeplane/lake/internal/keyring"
 	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/retention"
 )
 
 const (
@@ -25,7 +26,7 @@ const (
 	// DefaultTTL is how long a statement ticket can be redeemed.
 	DefaultTTL = 300 * time.Second
 	// MinTTL and MaxTTL bound what an operator may choose for it.
-	MinTTL, MaxTTL = time.Second, time.Hour
+	MinTTL, MaxTTL = time.Second, retention.LongestTicket
 )
 
 // Kind is one use of a sealed value: what it looks like, and what it is for.
