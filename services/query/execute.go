@@ -76,7 +76,7 @@ func (s *Server) stream(ctx context.Context, p access.Principal, claims *ticket.
 	if stmt.Kind == gate.ShowTables {
 		err = s.showTables(ctx, p, emit)
 	} else {
-		err = s.overPins(ctx, p, claims, stmt, emit)
+		err = s.overPins(ctx, p, claims, stmt, schema, emit)
 	}
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (s *Server) stream(ctx context.Context, p access.Principal, claims *ticket.
 }
 
 // overPins runs a statement over exactly the snapshots its ticket pins.
-func (s *Server) overPins(ctx context.Context, p access.Principal, claims *ticket.Claims, stmt gate.Parsed, emit func(arrow.RecordBatch) error) error {
+func (s *Server) overPins(ctx context.Context, p access.Principal, claims *ticket.Claims, stmt gate.Parsed, planned *arrow.Schema, emit func(arrow.RecordBatch) error) error {
 	handles, err := s.openPins(ctx, claims.Snapshots)
 	defer func() {
 		for _, h := range handles {
@@ -100,6 +100,12 @@ func (s *Server) overPins(ctx context.Context, p access.Principal, claims *ticke
 	snapshots, err := pinned(claims, stmt, handles)
 	if err != nil {
 		return err
+	}
+	if stmt.Kind == gate.Select && stmt.Direct != nil && len(snapshots) == 1 {
+		if columns, ok := stmt.Direct.Resolve(snapshots[0].Schema(), planned); ok {
+			s.metrics.direct.Inc()
+			return stmt.Direct.Scan(ctx, snapshots[0], columns, planned, emit)
+		}
 	}
 	req := sqlengine.Request{SQL: selectOf(claims.SQL, stmt)}
 	refs := namesOf(stmt.References)

@@ -18,6 +18,7 @@ type metrics struct {
 	rejections *prometheus.CounterVec
 	refreshes  *prometheus.CounterVec
 	pieces     *prometheus.CounterVec
+	direct     prometheus.Counter
 	stages     *prometheus.HistogramVec
 }
 
@@ -38,6 +39,9 @@ func newMetrics(r prometheus.Registerer, s *Server) (*metrics, error) {
 		pieces: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "lake_query_fragments_total", Help: "Fragments of tables with conditions on their rows, by whether they were read or skipped.",
 		}, []string{"outcome"}),
+		direct: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "lake_query_direct_total", Help: "Statements that were answered by reading their table, without the SQL engine.",
+		}),
 		stages: newStages(),
 	}
 	if r == nil {
@@ -54,7 +58,7 @@ func newMetrics(r prometheus.Registerer, s *Server) (*metrics, error) {
 	open := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "lake_query_open_dataset_bytes", Help: "Memory of open snapshots, by their own estimate.",
 	}, func() float64 { return float64(s.datasets.Bytes()) })
-	for _, c := range []prometheus.Collector{m.admission, m.inflight, m.rejections, m.refreshes, m.pieces, m.stages, ready, open} {
+	for _, c := range []prometheus.Collector{m.admission, m.inflight, m.rejections, m.refreshes, m.pieces, m.direct, m.stages, ready, open} {
 		if err := r.Register(c); err != nil {
 			return nil, err
 		}

@@ -22,6 +22,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/services/query/direct"
 	"github.com/lakeplane/lake/services/query/prune"
 )
 
@@ -70,6 +71,9 @@ type Parsed struct {
 	// Divisible says that the query's result over its table is the results over
 	// the pieces of the table put together.
 	Divisible bool
+	// Direct is what a statement that only names columns of one table asks for;
+	// nil for others.
+	Direct *direct.Statement
 }
 
 // Limits bound what one statement may hold. They keep parsing, planning and

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lakeplane/lake/services/query/direct"
 	"github.com/lakeplane/lake/services/query/divide"
 	"github.com/lakeplane/lake/services/query/prune"
 )
@@ -77,7 +78,10 @@ func (g *Gate) checkStatement(stmt object, words lexed) (Parsed, error) {
 	if err != nil {
 		return Parsed{}, err
 	}
-	return Parsed{References: w.references(), Parameters: len(w.params), Filters: prune.Read(node), Divisible: divide.Statement(node)}, nil
+	return Parsed{
+		References: w.references(), Parameters: len(w.params),
+		Filters: prune.Read(node), Divisible: divide.Statement(node), Direct: direct.Read(node),
+	}, nil
 }
 
 // checkShow lets SHOW TABLES through, which the parser writes as a query over

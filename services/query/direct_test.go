@@ -1,0 +1,176 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package query_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	lanceengine "github.com/lakeplane/lake/engine/lance"
+	"github.com/lakeplane/lake/services/query"
+	"github.com/lakeplane/lake/services/query/direct"
+	"github.com/lakeplane/lake/services/query/gate"
+)
+
+// TestWhichStatementsAreAnsweredDirectly: those that name columns of a table,
+// and perhaps how many rows, and nothing else.
+func TestWhichStatementsAreAnsweredDirectly(t *testing.T) {
+	g := gate.New(sharedSQL, gate.DefaultLimits())
+	const all = math.MaxInt64
+	for sql, want := range map[string]*direct.Statement{
+		"SELECT * FROM lab.t":                               {Limit: all},
+		"FROM lab.t":                                        {Limit: all},
+		"TABLE lake.lab.t":                                  {Limit: all},
+		"select note, \"id\" AS x from lab.t u":             {Columns: []string{"note", "id"}, Limit: all},
+		"SELECT id FROM lab.t LIMIT 10":                     {Columns: []string{"id"}, Limit: 10},
+		"SELECT id FROM lab.t LIMIT 5000000000 OFFSET 3":    {Columns: []string{"id"}, Limit: 5_000_000_000, Offset: 3},
+		"SELECT * FROM lab.t OFFSET 3":                      {Limit: all, Offset: 3},
+		"SELECT * FROM lab.t LIMIT 0":                       {},
+		"SELECT * FROM lab.t LIMIT ?":                       nil,
+		"SELECT * FROM lab.t LIMIT 10%":                     nil,
+		"SELECT * FROM lab.t LIMIT 1.5":                     nil,
+		"SELECT * FROM lab.t LIMIT 1 + 1":                   nil,
+		"SELECT * FROM lab.t LIMIT NULL":                    nil,
+		"SELECT * FROM lab.t LIMIT 170141183460469231731":   nil,
+		"SELECT * FROM lab.t ORDER BY id LIMIT 3":           nil,
+		"SELECT DISTINCT id FROM lab.t":                     nil,
+		"SELECT * FROM lab.t WHERE true":                    nil,
+		"SELECT * FROM lab.t a(x, y)":                       nil,
+		"SELECT t.id FROM lab.t":                            nil,
+		"SELECT t.* FROM lab.t":                             nil,
+		"SELECT *, id FROM lab.t":                           nil,
+		"SELECT * EXCLUDE (id) FROM lab.t":                  nil,
+		"SELECT * REPLACE (1 AS id) FROM lab.t":             nil,
+		"SELECT * RENAME (id AS x) FROM lab.t":              nil,
+		"SELECT COLUMNS(*) FROM lab.t":                      nil,
+		"SELECT COLUMNS('i.*') FROM lab.t":                  nil,
+		"SELECT id + 1 FROM lab.t":                          nil,
+		"SELECT id::INT FROM lab.t":                         nil,
+		"SELECT 1 FROM lab.t":                               nil,
+		"SELECT count(*) FROM lab.t":                        nil,
+		"SELECT id FROM lab.t GROUP BY id":                  nil,
+		"SELECT id FROM lab.t GROUP BY ALL":                 nil,
+		"SELECT id FROM lab.t QUALIFY true":                 nil,
+		"SELECT * FROM lab.t USING SAMPLE 3":                nil,
+		"SELECT * FROM lab.t TABLESAMPLE 10%":               nil,
+		"SELECT * FROM lab.t, lab.u":                        nil,
+		"SELECT * FROM (FROM lab.t)":                        nil,
+		"WITH x AS (SELECT 1) SELECT * FROM lab.t":          nil,
+		"SELECT * FROM lab.t UNION ALL SELECT * FROM lab.t": nil,
+		"SELECT * FROM range(10)":                           nil,
+		"SELECT * FROM information_schema.tables":           nil,
+		"SELECT current_date FROM lab.t":                    {Columns: []string{"current_date"}, Limit: all}, // a column, if there is one
+	} {
+		parsed, err := g.Check(t.Context(), sql)
+		require.NoError(t, err, sql)
+		require.Equal(t, want, parsed.Direct, sql)
+	}
+}
+
+// directStack is a table of every type in five fragments, and a replica whose
+// direct answers are counted.
+func directStack(t *testing.T) (s *stack, answered func() float64) {
+	t.Helper()
+	s = newStack(t, func(o *lanceengine.Options) { o.HoldBytes = -1 })
+	metrics := prometheus.NewRegistry()
+	s.addr = s.replica(t, func(o *query.Options) { o.Metrics = metrics })
+	name := create(t, s.catalog(t), "lab.types", everyType())
+	c := s.client(t)
+	for i := range 5 {
+		var text []string
+		for j := range 10 {
+			full := fmt.Sprintf(everyValue, 10*i+j)
+			if j%3 == 1 { // the other half of the columns as well
+				full = strings.TrimSuffix(full, "}") + `,"text_null":"ascii","i32_null":7,"tags_null":["ß",null],"pose_null":{"x":2,"frame":null},"b_null":false}`
+			}
+			text = append(text, full)
+		}
+		_, err := appendRows(t, c, name, rows(t, everyType(), "["+strings.Join(text, ",")+"]"), false)
+		require.NoError(t, err)
+	}
+	return s, func() float64 { return gauge(t, metrics, "lake_query_direct_total") }
+}
+
+// whole is a result as one batch, so that batches may begin anywhere.
+func whole(t *testing.T, r *result) arrow.RecordBatch {
+	t.Helper()
+	columns := make([]arrow.Array, r.schema.NumFields())
+	n := int64(0)
+	for i := range columns {
+		var parts []arrow.Array
+		for _, b := range r.batches {
+			parts = append(parts, b.Column(i))
+		}
+		if len(parts) == 0 {
+			parts = append(parts, array.MakeArrayOfNull(memory.DefaultAllocator, r.schema.Field(i).Type, 0))
+		}
+		joined, err := array.Concatenate(parts, memory.DefaultAllocator)
+		require.NoError(t, err)
+		columns[i], n = joined, int64(joined.Len())
+	}
+	return array.NewRecordBatch(r.schema, columns, n)
+}
+
+// TestADirectAnswerIsTheEngines compares each with that of the same statement
+// under a condition that is always true, which the engine answers.
+func TestADirectAnswerIsTheEngines(t *testing.T) {
+	s, answered := directStack(t)
+	c := s.client(t)
+	for i, sql := range []string{
+		"SELECT * FROM lab.types", "FROM lake.lab.types", "SELECT key FROM lab.types", "SELECT text_null, key AS \"K\", TAGS, pose FROM lab.types", "SELECT path_null, b_null FROM lab.types x",
+		"SELECT utc, berlin_null, dec, vec_null, bytes FROM lab.types",
+	} {
+		before := answered()
+		got := mustRun(t, c, sql)
+		require.InDelta(t, before+1, answered(), 0, sql)
+		want := mustRun(t, c, sql+" WHERE key >= 0")
+		require.InDelta(t, before+1, answered(), 0, "the comparison is the engine's")
+		require.True(t, want.schema.Equal(got.schema), "%s: %s\nand %s", sql, want.schema, got.schema)
+		require.True(t, array.RecordEqual(whole(t, want), whole(t, got)), "%s\nwant %v\ngot  %v", sql, whole(t, want), whole(t, got))
+		require.EqualValues(t, 50, got.rows(), i)
+	}
+}
+
+func TestDirectAnswersKeepLimitAndOffset(t *testing.T) {
+	s, answered := directStack(t)
+	c := s.client(t)
+	for _, w := range []struct{ limit, offset, from, to int64 }{
+		{0, 0, 0, 0}, {1, 0, 0, 1}, {10, 0, 0, 10}, {11, 0, 0, 11}, {7, 8, 8, 15}, {30, 15, 15, 45}, {100, 45, 45, 50}, {5, 50, 0, 0}, {5, 1000, 0, 0}, {math.MaxInt64, 49, 49, 50},
+	} {
+		before := answered()
+		got := mustRun(t, c, fmt.Sprintf("SELECT key FROM lab.types LIMIT %d OFFSET %d", w.limit, w.offset))
+		require.InDelta(t, before+1, answered(), 0)
+		require.Equal(t, upTo(w.from, w.to), ids(got.batches), "%v", w)
+	}
+}
+
+// A part of a scan is answered directly, too, and a statement whose names the
+// engine has to tell apart is not.
+func TestWhatElseIsAnsweredDirectly(t *testing.T) {
+	s, answered := directStack(t)
+	c := s.client(t)
+	before := answered()
+	mustRun(t, c, "SELECT key, key FROM lab.types")
+	mustRun(t, c, "SELECT types FROM lab.types") // the row as a struct
+	mustRun(t, c, "DESCRIBE lab.types")
+	mustRun(t, c, "EXPLAIN SELECT * FROM lab.types")
+	require.InDelta(t, before, answered(), 0)
+	_, err := run(t, c, "SELECT nothing FROM lab.types")
+	require.ErrorContains(t, err, "nothing")
+
+	one, two := divided(t)
+	info, err := one.client(t).Execute(t.Context(), "SELECT id FROM lab.long")
+	require.NoError(t, err)
+	require.Len(t, info.GetEndpoint(), 4)
+	all, err := fetch(t, t.Context(), two.client(t), info)
+	require.NoError(t, err)
+	require.Equal(t, upTo(0, 120), ids(all.batches))
+}
