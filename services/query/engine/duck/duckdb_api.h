@@ -36,6 +36,13 @@ LAKE_HANDLE(duckdb_bind_info);
 LAKE_HANDLE(duckdb_init_info);
 LAKE_HANDLE(duckdb_function_info);
 #undef LAKE_HANDLE
+typedef void *duckdb_task_state;
+typedef enum duckdb_pending_state {
+	DUCKDB_PENDING_RESULT_READY = 0,
+	DUCKDB_PENDING_RESULT_NOT_READY = 1,
+	DUCKDB_PENDING_ERROR = 2,
+	DUCKDB_PENDING_NO_TASKS_AVAILABLE = 3
+} duckdb_pending_state;
 
 typedef struct {
 	union {
@@ -137,8 +144,16 @@ duckdb_logical_type duckdb_prepared_statement_column_logical_type(duckdb_prepare
 duckdb_state duckdb_pending_prepared_streaming(duckdb_prepared_statement prepared_statement,
                                                duckdb_pending_result *out_result);
 const char *duckdb_pending_error(duckdb_pending_result pending_result);
+duckdb_pending_state duckdb_pending_execute_task(duckdb_pending_result pending_result);
 duckdb_state duckdb_execute_pending(duckdb_pending_result pending_result, duckdb_result *out_result);
 void duckdb_destroy_pending(duckdb_pending_result *pending_result);
+
+/* threads */
+duckdb_task_state duckdb_create_task_state(duckdb_database database);
+idx_t duckdb_execute_n_tasks_state(duckdb_task_state state, idx_t max_tasks);
+bool duckdb_task_state_is_finished(duckdb_task_state state);
+void duckdb_finish_execution(duckdb_task_state state);
+void duckdb_destroy_task_state(duckdb_task_state state);
 
 /* results */
 void duckdb_destroy_result(duckdb_result *result);

@@ -80,6 +80,11 @@ static void set_null(const lake_node *node, duckdb_vector v, int64_t row, int64_
 static bool ascii(const uint8_t *p, int64_t n) {
 	uint64_t high = 0;
 	int64_t i = 0;
+	for (; i + 32 <= n; i += 32) {
+		uint64_t words[4];
+		memcpy(words, p + i, 32);
+		high |= (words[0] | words[1]) | (words[2] | words[3]);
+	}
 	for (; i + 8 <= n; i += 8) {
 		uint64_t word;
 		memcpy(&word, p + i, 8);
@@ -135,6 +140,26 @@ static void put_string(duckdb_string_t *out, const uint8_t *p, int64_t len) {
 	*out = s;
 }
 
+/* As put_string where 16 bytes may be read at p, whatever the length: a short
+ * string is loaded whole and what is not of it cut off, without a call or a loop
+ * of as many steps as it has bytes. */
+static inline void put_string_at(duckdb_string_t *out, const uint8_t *p, uint32_t len) {
+	uint64_t words[2]; /* length and the first four bytes; the rest */
+	uint64_t low, high;
+	memcpy(&low, p, 8);
+	if (len <= 12) {
+		memcpy(&high, p + 4, 8);
+		uint64_t first = len >= 4 ? low & 0xffffffff : low & ((1ULL << 8 * len) - 1);
+		int rest = len >= 4 ? (int)len - 4 : 0;
+		words[1] = rest == 8 ? high : high & ((1ULL << 8 * rest) - 1);
+		words[0] = len | first << 32;
+	} else {
+		words[0] = len | low << 32;
+		words[1] = (uint64_t)(uintptr_t)p;
+	}
+	memcpy(out, words, sizeof words);
+}
+
 static int64_t offset_at(const lake_node *node, int64_t row) {
 	int64_t i = node->offset + row;
 	bool wide = node->kind == LAKE_TEXT64 || node->kind == LAKE_BLOB64 || node->kind == LAKE_LIST64;
@@ -149,14 +174,36 @@ static int check_range(int64_t from, int64_t to, int64_t limit, char *error) {
 	return 0;
 }
 
-static int fill_strings(const lake_node *node, int64_t src, int64_t n, duckdb_vector v, int64_t dst, char *error) {
-	duckdb_string_t *out = (duckdb_string_t *)duckdb_vector_get_data(v) + dst;
-	int64_t first = offset_at(node, src), last = offset_at(node, src + n);
-	if (check_range(first, last, node->data_bytes, error)) {
-		return -1;
+/* The usual case: offsets of 32 bits, and all bytes are ASCII or need not be
+ * text. One look at all offsets together tells whether one is wrong, so that
+ * the loop has nothing to check: it returns false for strings that
+ * fill_checked_strings has to look at one by one. */
+static bool fill_good_strings(const lake_node *node, int64_t src, int64_t n, duckdb_string_t *out) {
+	const int32_t *ends = (const int32_t *)node->offsets + node->offset + src;
+	int32_t wrong = 0;
+	for (int64_t i = 0; i < n; i++) {
+		wrong |= ends[i + 1] < ends[i];
 	}
-	bool text = node->kind == LAKE_TEXT32 || node->kind == LAKE_TEXT64;
-	bool check = text && !ascii(node->data + first, last - first);
+	if (wrong) {
+		return false;
+	}
+	/* From here on every offset lies between the first and the last. */
+	int64_t whole = n;
+	while (whole > 0 && (int64_t)ends[whole - 1] + 16 > node->data_bytes) {
+		whole--; /* a load of 16 bytes would leave the buffer */
+	}
+	for (int64_t i = 0; i < whole; i++) {
+		put_string_at(out + i, node->data + ends[i], (uint32_t)(ends[i + 1] - ends[i]));
+	}
+	for (int64_t i = whole; i < n; i++) {
+		put_string(out + i, node->data + ends[i], ends[i + 1] - ends[i]);
+	}
+	return true;
+}
+
+static int fill_checked_strings(const lake_node *node, int64_t src, int64_t n, duckdb_string_t *out, bool check,
+                                char *error) {
+	int64_t first = offset_at(node, src), last = offset_at(node, src + n);
 	for (int64_t i = 0, from = first; i < n; i++) {
 		int64_t to = offset_at(node, src + i + 1);
 		if (check_range(from, to, last, error)) {
@@ -174,6 +221,21 @@ static int fill_strings(const lake_node *node, int64_t src, int64_t n, duckdb_ve
 	return 0;
 }
 
+static int fill_strings(const lake_node *node, int64_t src, int64_t n, duckdb_vector v, int64_t dst, char *error) {
+	duckdb_string_t *out = (duckdb_string_t *)duckdb_vector_get_data(v) + dst;
+	int64_t first = offset_at(node, src), last = offset_at(node, src + n);
+	if (check_range(first, last, node->data_bytes, error)) {
+		return -1;
+	}
+	bool text = node->kind == LAKE_TEXT32 || node->kind == LAKE_TEXT64;
+	bool narrow = node->kind == LAKE_TEXT32 || node->kind == LAKE_BLOB32;
+	bool check = text && !ascii(node->data + first, last - first);
+	if (narrow && !check && fill_good_strings(node, src, n, out)) {
+		return 0;
+	}
+	return fill_checked_strings(node, src, n, out, check, error);
+}
+
 static int fill_fixed_blobs(const lake_node *node, int64_t src, int64_t n, duckdb_vector v, int64_t dst) {
 	duckdb_string_t *out = (duckdb_string_t *)duckdb_vector_get_data(v) + dst;
 	for (int64_t i = 0; i < n; i++) {
@@ -182,10 +244,24 @@ static int fill_fixed_blobs(const lake_node *node, int64_t src, int64_t n, duckd
 	return 0;
 }
 
+/* The bits of a byte as eight bytes of 0 or 1. */
+static uint64_t spread(uint8_t bits) {
+	uint64_t each = bits * 0x0101010101010101ULL & 0x8040201008040201ULL;
+	return (each + 0x00406070787c7e7fULL) >> 7 & 0x0101010101010101ULL;
+}
+
 static int fill_bools(const lake_node *node, int64_t src, int64_t n, duckdb_vector v, int64_t dst) {
 	uint8_t *out = (uint8_t *)duckdb_vector_get_data(v) + dst;
-	for (int64_t i = 0; i < n; i++) {
-		out[i] = bit(node->data, node->offset + src + i);
+	int64_t at = node->offset + src, i = 0;
+	for (; i < n && ((at + i) & 7); i++) {
+		out[i] = bit(node->data, at + i);
+	}
+	for (; i + 8 <= n; i += 8) {
+		uint64_t eight = spread(node->data[(at + i) >> 3]);
+		memcpy(out + i, &eight, 8);
+	}
+	for (; i < n; i++) {
+		out[i] = bit(node->data, at + i);
 	}
 	return 0;
 }

@@ -5,6 +5,7 @@ package duck
 /*
 #include <stdlib.h>
 #include "scan.h"
+#include "run.h"
 */
 import "C"
 
@@ -145,10 +146,13 @@ func (s *statement) start() (*cursor, error) {
 // open blocks until the first rows are ready, or there are none.
 func (cur *cursor) open() error {
 	cur.opened = true
-	if C.duckdb_execute_pending(cur.pending, &cur.result) != C.DuckDBSuccess {
-		return sqlError(C.GoString(C.duckdb_result_error(&cur.result)))
+	if C.lake_run(cur.pending, &cur.result) == C.DuckDBSuccess {
+		return nil
 	}
-	return nil
+	if msg := C.GoString(C.duckdb_pending_error(cur.pending)); msg != "" {
+		return sqlError(msg)
+	}
+	return sqlError(C.GoString(C.duckdb_result_error(&cur.result)))
 }
 
 // columns describes the opened result.

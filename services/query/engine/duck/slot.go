@@ -48,7 +48,10 @@ func newSlot(opts Options) (_ *slot, err error) {
 			return nil, lake.Errorf(lake.Unavailable, "query engine: spill directory: %w", err)
 		}
 	}
-	if s.db, err = openDatabase(s.settings()); err != nil {
+	settings := s.settings()
+	// All threads are ours: see assistants.
+	settings["external_threads"] = settings["threads"]
+	if s.db, err = openDatabase(settings); err != nil {
 		return nil, err
 	}
 	if s.conn, err = s.db.connect(); err != nil {

@@ -119,6 +119,7 @@ func (s *slot) execute(q *query, emit func(arrow.RecordBatch) error) error {
 		if err != nil {
 			return err
 		}
+		defer s.assist()()
 		defer cur.close()
 		return s.stream(cur, p.origins, emit)
 	})
