@@ -35,10 +35,8 @@ func (s *Server) execute(ctx context.Context, p access.Principal, handle []byte,
 	if err != nil {
 		return err
 	}
-	for _, pin := range claims.Snapshots { // grants may have changed since
-		if !p.May(pin.Name.Namespace) {
-			return missing(pin.Name)
-		}
+	if err := mayAll(p, claims.Snapshots); err != nil {
+		return err
 	}
 	leave, err := s.enter(ctx, p)
 	if err != nil {
@@ -63,6 +61,10 @@ func (s *Server) execute(ctx context.Context, p access.Principal, handle []byte,
 func (s *Server) stream(ctx context.Context, p access.Principal, claims *ticket.Claims, out flight.FlightService_DoGetServer) error {
 	start := time.Now()
 	defer s.metrics.time(stageStream)()
+	key := newAnswerKey(claims)
+	if a, ok := s.remembered(key); ok {
+		return s.replay(ctx, claims, a, out)
+	}
 	stmt, err := s.check(ctx, claims.SQL)
 	if err != nil {
 		return err
@@ -72,28 +74,26 @@ func (s *Server) stream(ctx context.Context, p access.Principal, claims *ticket.
 		return lake.Errorf(lake.Corrupt, "the ticket's schema: %w", err)
 	}
 	w := s.newStreamWriter(out, schema)
+	s.keep(w, stmt)
 	emit := s.metrics.firstBatch(start, w.Write)
 	if stmt.Kind == gate.ShowTables {
 		err = s.showTables(ctx, p, emit)
 	} else {
 		err = s.overPins(ctx, p, claims, stmt, schema, emit)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = w.Close()
 	}
-	return w.Close()
+	if err == nil {
+		s.remember(key, w)
+	}
+	return err
 }
 
 // overPins runs a statement over exactly the snapshots its ticket pins.
 func (s *Server) overPins(ctx context.Context, p access.Principal, claims *ticket.Claims, stmt gate.Parsed, planned *arrow.Schema, emit func(arrow.RecordBatch) error) error {
 	handles, err := s.openPins(ctx, claims.Snapshots)
-	defer func() {
-		for _, h := range handles {
-			if h != nil {
-				h.Release()
-			}
-		}
-	}()
+	defer release(handles)
 	if err != nil {
 		return err
 	}
@@ -172,4 +172,13 @@ func (s *Server) openPins(ctx context.Context, pins []ticket.Pin) ([]*datasets.H
 		})
 	}
 	return handles, g.Wait()
+}
+
+// release gives handles back; some may be missing.
+func release(handles []*datasets.Handle) {
+	for _, h := range handles {
+		if h != nil {
+			h.Release()
+		}
+	}
 }

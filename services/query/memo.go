@@ -20,13 +20,15 @@ const (
 )
 
 // memo remembers pure results, which the clients that repeat a statement ask
-// for again and again. Nothing in it depends on who asks: grants are checked
-// and names resolved each time, before it is used.
+// for again and again. Nothing in it says who may ask: grants are checked and
+// names resolved each time, before it is used.
 type memo struct {
 	// checked holds what the gate found in a text.
 	checked *recent[string, gate.Parsed]
 	// bound holds how a statement binds to schemas.
 	bound *recent[boundKey, sqlengine.Plan]
+	// answers holds small results of steady statements; nil remembers none.
+	answers *recent[answerKey, answer]
 	// bindings remembers the parameters of clients that ignore the new handle
 	// a bind returns (Flight SQL before Arrow 16) and execute the old one. It
 	// is a courtesy of this replica alone: newer clients carry their
@@ -34,12 +36,16 @@ type memo struct {
 	bindings *recent[ticket.QueryID, []byte]
 }
 
-func newMemo() *memo {
-	return &memo{
+func newMemo(answerBytes int64) *memo {
+	m := &memo{
 		checked:  newRecent[string, gate.Parsed](checkedBytes),
 		bound:    newRecent[boundKey, sqlengine.Plan](boundBytes),
 		bindings: newRecent[ticket.QueryID, []byte](bindingBytes),
 	}
+	if answerBytes > 0 {
+		m.answers = newRecent[answerKey, answer](int(answerBytes))
+	}
+	return m
 }
 
 // boundKey is all that binding depends on: the text, the parameters (their
@@ -67,10 +73,10 @@ func (s *Server) check(ctx context.Context, sql string) (gate.Parsed, error) {
 	if len(sql) > lake.MaxSQLBytes {
 		return gate.Parsed{}, lake.Errorf(lake.Invalid, "the statement has %d bytes: at most %d are allowed (at byte %d of the statement)", len(sql), lake.MaxSQLBytes, lake.MaxSQLBytes)
 	}
-	if parsed, ok := s.memo.checked.get(sql); ok {
+	parsed, ok := s.memo.checked.get(sql)
+	if s.metrics.memo(memoGate, ok); ok {
 		return parsed, nil
 	}
-	var parsed gate.Parsed
 	err := s.planner.run(ctx, func(ctx context.Context) (err error) {
 		defer s.metrics.time(stageGate)()
 		parsed, err = s.gate.Check(ctx, sql)

@@ -19,6 +19,7 @@ type metrics struct {
 	refreshes  *prometheus.CounterVec
 	pieces     *prometheus.CounterVec
 	direct     prometheus.Counter
+	memos      *prometheus.CounterVec
 	stages     *prometheus.HistogramVec
 }
 
@@ -42,6 +43,9 @@ func newMetrics(r prometheus.Registerer, s *Server) (*metrics, error) {
 		direct: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "lake_query_direct_total", Help: "Statements that were answered by reading their table, without the SQL engine.",
 		}),
+		memos: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "lake_query_memo_total", Help: "Looks into what is remembered of statements, by what was wanted (gate: that the text may pass, plan: its result's columns, answer: its rows) and outcome.",
+		}, []string{"of", "outcome"}),
 		stages: newStages(),
 	}
 	if r == nil {
@@ -58,7 +62,7 @@ func newMetrics(r prometheus.Registerer, s *Server) (*metrics, error) {
 	open := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "lake_query_open_dataset_bytes", Help: "Memory of open snapshots, by their own estimate.",
 	}, func() float64 { return float64(s.datasets.Bytes()) })
-	for _, c := range []prometheus.Collector{m.admission, m.inflight, m.rejections, m.refreshes, m.pieces, m.direct, m.stages, ready, open} {
+	for _, c := range []prometheus.Collector{m.admission, m.inflight, m.rejections, m.refreshes, m.pieces, m.direct, m.memos, m.stages, ready, open} {
 		if err := r.Register(c); err != nil {
 			return nil, err
 		}
@@ -74,6 +78,22 @@ func (m *metrics) refreshed(o directory.Outcome) { m.refreshes.WithLabelValues(s
 func (m *metrics) pruned(in, out int) {
 	m.pieces.WithLabelValues("read").Add(float64(in))
 	m.pieces.WithLabelValues("skipped").Add(float64(out))
+}
+
+// What is remembered of statements.
+const (
+	memoGate   = "gate"
+	memoPlan   = "plan"
+	memoAnswer = "answer"
+)
+
+// memo counts a look into what is remembered.
+func (m *metrics) memo(of string, hit bool) {
+	outcome := "miss"
+	if hit {
+		outcome = "hit"
+	}
+	m.memos.WithLabelValues(of, outcome).Inc()
 }
 
 // request counts a request in and returns the function that counts it out.

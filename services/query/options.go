@@ -40,6 +40,8 @@ const (
 	DefaultMaxEndpoints = 8
 	DefaultEndpointRows = 1 << 18
 	EndpointsLimit      = 64
+	// DefaultAnswerBytes is the memory for remembered answers.
+	DefaultAnswerBytes = 16 << 20
 	// PreparedTTL is how long a prepared statement's handle is good for.
 	PreparedTTL = 24 * time.Hour
 )
@@ -85,6 +87,10 @@ type Options struct {
 	// conditions are looked at; default 262,144. Each part is admitted on its own.
 	Endpoints, MaxEndpoints int
 	EndpointRows            uint64
+	// AnswerBytes is how much memory small answers may take that are given again
+	// to whoever repeats a statement over the same snapshots; default 16 MiB,
+	// negative for none.
+	AnswerBytes int64
 	// Admission, Directory, Registration and Datasets tune the parts of those
 	// names.
 	Admission    admission.Options
@@ -122,6 +128,9 @@ func (o Options) normalize() (Options, error) {
 	if o.Planner == nil {
 		o.Planner = o.SQL
 	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	if o.Keys == nil {
 		o.Keys = ticket.Ephemeral()
 	}
@@ -133,6 +142,9 @@ func (o Options) normalize() (Options, error) {
 	}
 	if o.EndpointRows == 0 {
 		o.EndpointRows = DefaultEndpointRows
+	}
+	if o.AnswerBytes == 0 {
+		o.AnswerBytes = DefaultAnswerBytes
 	}
 	if o.TicketTTL == 0 {
 		o.TicketTTL = ticket.DefaultTTL

@@ -63,7 +63,7 @@ func New(opts Options) (*Server, error) {
 		part:       ticket.NewSealer(ticket.Part, opts.Keys, opts.TicketTTL, opts.Now),
 		prepared:   ticket.NewSealer(ticket.Prepared, opts.Keys, PreparedTTL, opts.Now),
 		running:    newRunning(),
-		memo:       newMemo(),
+		memo:       newMemo(opts.AnswerBytes),
 		catalog:    lakepb.NewCatalogClient(opts.Authority),
 		procedures: lakepb.NewProceduresClient(opts.Authority),
 		authority:  flight.NewFlightServiceClient(opts.Authority),

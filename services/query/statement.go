@@ -74,7 +74,7 @@ func (s *Server) bindStatement(ctx context.Context, p access.Principal, sql stri
 	out := &plan{stmt: stmt, pins: pinsOf(refs, resolved)}
 	key := newBoundKey(sql, params, refs, resolved)
 	bound, ok := s.memo.bound.get(key)
-	if !ok {
+	if s.metrics.memo(memoPlan, ok); !ok {
 		if bound, err = s.bind(ctx, sql, refs, resolved, params); err != nil {
 			return nil, err
 		}

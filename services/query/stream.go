@@ -100,6 +100,7 @@ type flightPayloads struct {
 	raw   grpc.ServerStream // when set, messages may refer to a batch's buffers
 	batch arrow.RecordBatch // the one being written
 	buf   bytes.Buffer
+	kept  *keptAnswer // of what was sent; nil where nobody wants to know
 }
 
 func (p *flightPayloads) Start() error { return nil }
@@ -115,6 +116,11 @@ func (p *flightPayloads) WritePayload(payload ipc.Payload) error {
 		if err := checkMessage(data.Size()); err != nil {
 			return err
 		}
+		if p.kept != nil && data.Size() <= maxAnswerBytes {
+			p.kept.add(data.Header(), data.Body())
+		} else {
+			p.kept = nil
+		}
 		return p.raw.SendMsg(data)
 	}
 	meta := payload.Meta()
@@ -126,6 +132,7 @@ func (p *flightPayloads) WritePayload(payload ipc.Payload) error {
 	if err := checkMessage(meta.Len() + p.buf.Len()); err != nil {
 		return err
 	}
+	p.kept.add(meta.Bytes(), p.buf.Bytes())
 	// gRPC has encoded the message when Send returns, so the buffers may be
 	// used again.
 	return p.out.Send(&flight.FlightData{DataHeader: meta.Bytes(), DataBody: p.buf.Bytes()})

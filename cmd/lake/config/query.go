@@ -47,6 +47,9 @@ type Query struct {
 	// DatasetCache bounds the open snapshots, CatalogTTL the age of a
 	// resolution.
 	DatasetCache int64
+	// AnswerCache bounds the small answers that are given again to who repeats a
+	// statement over the same snapshots; 0 for none.
+	AnswerCache int64
 	// BlockCache bounds what is kept in memory of the objects of a bucket.
 	BlockCache int64
 	CatalogTTL time.Duration
@@ -66,7 +69,7 @@ func NewQuery() *Query {
 		TicketTTL: ticket.DefaultTTL, ExecutionTimeout: 30 * time.Minute, SQLBytes: lake.MaxSQLBytes, DiscoveryRows: 10_000,
 		Admission: admission.Options{Concurrent: 64, PerTenant: 8, Tenants: 4096, Queue: 100 * time.Millisecond},
 		Endpoints: query.DefaultEndpoints, MaxEndpoints: query.DefaultMaxEndpoints, EndpointRows: query.DefaultEndpointRows,
-		Slots: 8, Memory: 1 << 30, SpillBytes: 8 << 30, DatasetCache: 256 << 20, BlockCache: 256 << 20, CatalogTTL: time.Second,
+		Slots: 8, Memory: 1 << 30, SpillBytes: 8 << 30, DatasetCache: 256 << 20, AnswerCache: query.DefaultAnswerBytes, BlockCache: 256 << 20, CatalogTTL: time.Second,
 	}
 	s := c.set
 	c.Listener.add(s, "127.0.0.1:50051")
@@ -91,6 +94,7 @@ func NewQuery() *Query {
 	s.add("query_spill_bytes", "LAKE_QUERY_SPILL_BYTES", bytesValue{&c.SpillBytes, 1 << 20, maxBytes}, "disk of all statements together")
 	s.add("query_spill_dir", "LAKE_QUERY_SPILL_DIR", stringValue{&c.SpillDir}, "directory for statements that outgrow their memory; empty means one in the system's place for temporary files")
 	s.add("query_dataset_cache_bytes", "LAKE_QUERY_DATASET_CACHE_BYTES", bytesValue{&c.DatasetCache, 1 << 20, maxBytes}, "memory of open snapshots")
+	s.add("query_answer_cache_bytes", "LAKE_QUERY_ANSWER_CACHE_BYTES", bytesValue{&c.AnswerCache, 0, maxBytes}, "memory of small answers that are given again for the same statement over the same snapshots; 0 for none")
 	s.add("query_block_cache_bytes", "LAKE_QUERY_BLOCK_CACHE_BYTES", bytesValue{&c.BlockCache, 0, maxBytes}, "memory of what was read from a bucket; 0 for none. Local files need none")
 	s.add("query_catalog_ttl", "LAKE_QUERY_CATALOG_TTL_MS", durationValue{p: &c.CatalogTTL, min: time.Millisecond, max: time.Hour}, "how old the known version of a table may be, for readers that ask for none")
 	return c

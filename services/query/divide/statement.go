@@ -91,7 +91,7 @@ func rowwiseNode(n object) bool {
 	case class == "CONSTANT":
 		return true // a value and its type
 	case class == "COLUMN_REF":
-		return !valueFunction(n)
+		return !ValueFunction(n)
 	case class == "FUNCTION" && !call(n):
 		return false
 	case class == "OPERATOR" && n["type"] == "GROUPING_FUNCTION":
@@ -110,9 +110,9 @@ func rowwiseNode(n object) bool {
 // valueFunctions are names that mean a function where no column has them.
 var valueFunctions = map[string]bool{"localtime": true, "localtimestamp": true, "session_user": true, "user": true, "today": true}
 
-// valueFunction reports whether a name may be a call in disguise, such as
-// CURRENT_TIMESTAMP.
-func valueFunction(n object) bool {
+// ValueFunction reports whether a column's name, a node of the syntax tree, may be a
+// call in disguise, such as CURRENT_TIMESTAMP.
+func ValueFunction(n object) bool {
 	parts, _ := n["column_names"].([]any)
 	if len(parts) != 1 {
 		return false

@@ -71,6 +71,9 @@ type Parsed struct {
 	// Divisible says that the query's result over its table is the results over
 	// the pieces of the table put together.
 	Divisible bool
+	// Steady says that the query has the same answer whenever it runs over the
+	// same snapshots: see package steady.
+	Steady bool
 	// Direct is what a statement that only names columns of one table asks for;
 	// nil for others.
 	Direct *direct.Statement

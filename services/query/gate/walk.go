@@ -14,6 +14,7 @@ import (
 	"github.com/lakeplane/lake/services/query/direct"
 	"github.com/lakeplane/lake/services/query/divide"
 	"github.com/lakeplane/lake/services/query/prune"
+	"github.com/lakeplane/lake/services/query/steady"
 )
 
 // object is a JSON object of the syntax tree.
@@ -80,7 +81,7 @@ func (g *Gate) checkStatement(stmt object, words lexed) (Parsed, error) {
 	}
 	return Parsed{
 		References: w.references(), Parameters: len(w.params),
-		Filters: prune.Read(node), Divisible: divide.Statement(node), Direct: direct.Read(node),
+		Filters: prune.Read(node), Divisible: divide.Statement(node), Direct: direct.Read(node), Steady: steady.Statement(node),
 	}, nil
 }
 

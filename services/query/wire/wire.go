@@ -54,6 +54,18 @@ func NewData(payload ipc.Payload, batch arrow.RecordBatch) (*Data, error) {
 // Size is the size of the message's header and body.
 func (d *Data) Size() int { return len(d.header) + d.size }
 
+// Header is the message's header, the encoding of the batch's layout.
+func (d *Data) Header() []byte { return d.header }
+
+// Body is a copy of the message's body.
+func (d *Data) Body() []byte {
+	out := make([]byte, 0, d.size)
+	for _, p := range d.body {
+		out = append(out, p...)
+	}
+	return out
+}
+
 // pieces collects what is written, without copying it. That is allowed here
 // because an IPC payload writes its own buffers, and constant padding.
 type pieces [][]byte
@@ -112,8 +124,11 @@ func NewCodec() Codec { return Codec{encoding.GetCodecV2("proto")} }
 
 // Marshal implements encoding.CodecV2.
 func (c Codec) Marshal(v any) (mem.BufferSlice, error) {
-	if d, ok := v.(*Data); ok {
+	switch d := v.(type) {
+	case *Data:
 		return d.encode(), nil
+	case Ready:
+		return mem.BufferSlice{mem.SliceBuffer(d.encoded)}, nil
 	}
 	return c.CodecV2.Marshal(v)
 }
