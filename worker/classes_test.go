@@ -69,7 +69,7 @@ func TestSmallDropsFinishWhileHugeOnesRun(t *testing.T) {
 	require.NoError(t, d.starter.Wait(t.Context(), huge[0].Ref()))
 	require.Subset(t, queuesOf(t, d, huge[0]), []string{workflows.TaskQueue, workflows.BulkTaskQueue})
 	require.NotContains(t, queuesOf(t, d, small[0]), workflows.BulkTaskQueue)
-	capture(t, d.client, "droptable/bulk", huge[0].Ref().String())
+	capture(t, d.client, "droptable/inplace-bulk", huge[0].Ref().String())
 }
 
 func setRate(t *testing.T, d *deployment, step workflows.DropStep, rate float64) {
@@ -136,7 +136,7 @@ func TestASignalFromTemporalsPagesIsInTheAudit(t *testing.T) {
 	require.True(t, d.Undrop(t, step))
 	signal(workflows.ResumeSignal, map[string]string{"by": "ann"})
 	require.NoError(t, d.starter.Wait(t.Context(), step.Ref()))
-	capture(t, d.client, "droptable/signalled", id)
+	capture(t, d.client, "droptable/inplace-signalled", id)
 }
 
 func TestUnknownClassesAreRefused(t *testing.T) {

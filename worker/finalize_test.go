@@ -109,5 +109,5 @@ func TestADropTakesItsRateByAnUpdate(t *testing.T) {
 	require.NoError(t, d.update(t, step.Ref(), workflows.RateUpdate, workflows.OrderInput{By: "ann", Reason: "the night is long", Rate: 0}))
 	d.wait(t, 6*time.Second, step) // eight at the rate
 	d.RequireGone(t, step)
-	capture(t, d.client, "droptable/rated", step.Ref().String())
+	capture(t, d.client, "droptable/inplace-rated", step.Ref().String())
 }

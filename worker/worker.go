@@ -95,6 +95,11 @@ const (
 	DefaultBulkSlots  = 8
 )
 
+// inPlaceSlots is how many small drops a worker runs inside workflow tasks for each of
+// its places for short activities: what a small drop does most is to wait, until the
+// appends that were under way have given up.
+const inPlaceSlots = 4
+
 func (o Options) withDefaults() Options {
 	for value, standard := range map[*time.Duration]time.Duration{
 		&o.SweepEvery: time.Minute, &o.OperationGCEvery: time.Hour, &o.MaintainEvery: 10 * time.Minute, &o.StopGrace: 30 * time.Second,
@@ -179,6 +184,7 @@ func New(opts Options) (*Worker, error) {
 // all of them: histories of older releases have every activity in one queue.
 func queue(o Options, class workflows.Class, opts sdk.Options, steps activities) sdk.Worker {
 	opts.MaxConcurrentActivityExecutionSize = o.ShortSlots
+	opts.MaxConcurrentLocalActivityExecutionSize = inPlaceSlots * o.ShortSlots
 	if class == workflows.BulkClass {
 		opts.MaxConcurrentActivityExecutionSize = o.BulkSlots
 		opts.DisableWorkflowWorker = true
@@ -213,7 +219,7 @@ func sdkOptions(o Options) (sdk.Options, error) {
 			DefaultVersioningBehavior: workflow.VersioningBehaviorAutoUpgrade,
 		}
 	}
-	out.Interceptors = append(out.Interceptors, &limit{})
+	out.Interceptors = append(out.Interceptors, &quiet{}, &limit{})
 	if o.Metrics != nil {
 		m, err := newMetrics(o.Metrics)
 		if err != nil {

@@ -54,8 +54,26 @@ func TestADropRunsToItsEndAndIsReadableInTemporal(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "Drop table robots.t", summary)
 	require.Equal(t, 3, d.ObjectsLeft(t, workflows.DropStep{Namespace: "robots", Name: "t2", Incarnation: neighbour.Snapshot.Incarnation}))
-	capture(t, d.client, "droptable/simple", step.Ref().String())
+	capture(t, d.client, "droptable/inplace-large", step.Ref().String())
 	requireSmallHistory(t, d.client, step.Ref().String())
+}
+
+// TestASmallDropCostsTemporalThreeCommits: the start, and the beginning and end of one
+// workflow task.
+func TestASmallDropCostsTemporalThreeCommits(t *testing.T) {
+	d := deploy(t, memoryStore(t), startTemporal(t, ""))
+	d.work(t, d.options())
+	step := d.dropped(t, "small", 10)
+	d.start(t, step)
+	require.NoError(t, d.starter.Wait(t.Context(), step.Ref()))
+	d.RequireGone(t, step)
+	var types []string
+	for _, e := range historyOf(t, d.client, step.Ref().String()).Events {
+		types = append(types, e.EventType.String())
+	}
+	require.Equal(t, "WorkflowExecutionStarted WorkflowExecutionSignaled WorkflowTaskScheduled WorkflowTaskStarted WorkflowTaskCompleted "+
+		"MarkerRecorded UpsertWorkflowSearchAttributes MarkerRecorded UpsertWorkflowSearchAttributes WorkflowExecutionCompleted", strings.Join(types, " "))
+	capture(t, d.client, "droptable/inplace-small", step.Ref().String())
 }
 
 func TestTheUndropWindow(t *testing.T) {
@@ -79,8 +97,8 @@ func TestTheUndropWindow(t *testing.T) {
 	d.RequireGone(t, short)
 	require.NoError(t, d.starter.Wait(t.Context(), kept.Ref()))
 	require.NoError(t, d.starter.Wait(t.Context(), short.Ref()))
-	capture(t, d.client, "droptable/undropped", kept.Ref().String())
-	capture(t, d.client, "droptable/waited", short.Ref().String())
+	capture(t, d.client, "droptable/inplace-undropped", kept.Ref().String())
+	capture(t, d.client, "droptable/inplace-waited", short.Ref().String())
 }
 
 // A workflow that was not told of an undrop waits for the end of a window that
@@ -130,7 +148,7 @@ func TestPauseResumeAndCancel(t *testing.T) {
 
 	require.NoError(t, d.starter.Cancel(t.Context(), step.Ref()))
 	require.ErrorContains(t, d.starter.Wait(t.Context(), step.Ref()), "canceled")
-	capture(t, d.client, "droptable/cancelled", step.Ref().String())
+	capture(t, d.client, "droptable/inplace-cancelled", step.Ref().String())
 	require.NotZero(t, d.ObjectsLeft(t, step))
 	require.NotEmpty(t, d.Keys(t, "drop/"), "cancelling ended the intent")
 

@@ -33,8 +33,12 @@ func launch(ref Ref) (options client.StartWorkflowOptions, workflow string, inpu
 			fmt.Sprintf("Joins what small appends left behind in incarnation `%s` of table `%s`. Rows and their order stay.", in.Incarnation, in.Table())), TableMaintenanceWorkflow, in
 	}
 	in, _ := ParseDropTableID(ref.ID)
-	return tableOptions(ref, in.Table(), "Drop table "+in.Table().String(),
-		fmt.Sprintf("Deletes the objects and records of incarnation `%s` of table `%s`, which left the catalog when it was dropped.", in.Incarnation, in.Table())), DropTableWorkflow, in
+	options = tableOptions(ref, in.Table(), "Drop table "+in.Table().String(),
+		fmt.Sprintf("Deletes the objects and records of incarnation `%s` of table `%s`, which left the catalog when it was dropped.", in.Incarnation, in.Table()))
+	// Its first phase comes with the start: most drops end in their first workflow
+	// task, and until then nobody else would show it.
+	options.TypedSearchAttributes = temporal.NewSearchAttributes(options.TypedSearchAttributes.Copy(), AttributePhase.ValueSet(string(PhaseWaiting)))
+	return options, DropTableWorkflow, in
 }
 
 // tableOptions are those of a procedure that works on a table.

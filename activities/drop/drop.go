@@ -74,8 +74,9 @@ type Options struct {
 const MaxListPage = 16 * objstore.MaxPage
 
 // DefaultBudget keeps an activity well inside its timeout, and a drop of two
-// million objects inside a few hundred events.
-var DefaultBudget = lease.Budget{Time: 20 * time.Second, Items: 50_000}
+// million objects inside a few hundred events. Time is what bounds it: each activity
+// lists anew what is left.
+var DefaultBudget = lease.Budget{Time: 20 * time.Second, Items: 1_000_000}
 
 // quickBudget bounds an activity that was asked to be quick, and quickPage what one
 // commit of it covers: a table of a few hundred objects is gone within it.

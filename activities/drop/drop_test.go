@@ -498,9 +498,10 @@ func TestOptionsValidate(t *testing.T) {
 }
 
 // commitsOfADrop is how many commits the drop of eight objects in pages of three
-// and two versions makes: a claim and a release of each of the four steps, three
-// pages of objects and one of history.
-const commitsOfADrop = 12
+// and two versions makes: a claim of each of the four steps, the point of no return,
+// three pages of objects and one of history, of which the last ones also give the
+// record free, and the end.
+const commitsOfADrop = 10
 
 // TestCrashAtEveryCommit loses the worker right before and right after each
 // commit of a drop, then lets the next attempt go on.
@@ -612,6 +613,36 @@ func TestAQuickStepSaysWhereItLeftOff(t *testing.T) {
 	out = f.run(t, workflows.DropDeleteObjects, step)
 	require.NotNil(t, out.Estimate, "what a first step does not finish is counted")
 	require.EqualValues(t, 20, out.Estimate.Total)
+}
+
+// TestALongDropIsCountedBesideItsDeletes: one that lasts is measured at a commit in
+// its first activity, from what is left then; one that is over soon is not listed twice.
+func TestALongDropIsCountedBesideItsDeletes(t *testing.T) {
+	for name, c := range map[string]struct {
+		budget time.Duration // a quarter of it is waited before the count
+		total  int64
+	}{"long": {40 * time.Millisecond, 9}, "soon over": {time.Hour, 0}} {
+		t.Run(name, func(t *testing.T) {
+			f := setup(t, drop.Options{ListPage: 3, Budget: lease.Budget{Time: c.budget, Items: 1000}})
+			step := f.Drop(t, f.Table(t, table, 1, 9), past())
+			f.run(t, workflows.DropBegin, step)
+			var total atomic.Int64
+			f.objects.onDelete = func(context.Context, string) error {
+				if f.objects.deletes.Load() == 1 {
+					time.Sleep(11 * time.Millisecond) // the first page outlasts the patience, if it is short
+				}
+				if p := f.Procedure(t, step); p.Progress.Of == workflows.CountObjects {
+					total.Store(p.Progress.Total)
+				}
+				return nil
+			}
+			for !f.run(t, workflows.DropDeleteObjects, step).Done {
+			}
+			require.Equal(t, c.total, total.Load())
+			require.Zero(t, f.ObjectsLeft(t, step))
+			require.EqualValues(t, 9, f.Procedure(t, step).Counters[workflows.CountObjects])
+		})
+	}
 }
 
 // TestAQuickDropCrashesAtEveryCommit and is made good by the attempt after.

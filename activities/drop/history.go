@@ -42,34 +42,39 @@ func (a *Activities) clearHistory(ctx context.Context, h *held, in workflows.Dro
 	}
 	budget, _ := a.budget(in)
 	for meter := budget.Start(ctx); ; {
-		n, err := a.clearPage(ctx, h)
-		if err != nil {
-			return false, err
+		n, last, err := a.clearPage(ctx, h, end)
+		if err != nil || last {
+			return last, err
 		}
 		activity.RecordHeartbeat(ctx, h.Record().Cursor)
-		if meter.Add(n); h.Record().Cursor == "" {
-			return true, end(ctx, func(p *catalog.Procedure) { p.Phase = string(workflows.PhaseFinishing) }, h.guard())
-		}
-		if meter.Spent() || h.Held() {
+		if meter.Add(n); meter.Spent() || h.Held() {
 			return false, end(ctx, nil)
 		}
 	}
 }
 
-// clearPage deletes one scanned page and moves the cursor, to empty at the end.
-func (a *Activities) clearPage(ctx context.Context, h *held) (int, error) {
+// clearPage deletes one scanned page and moves the cursor, or, with the last page, the
+// phase.
+func (a *Activities) clearPage(ctx context.Context, h *held, end closing) (n int, last bool, err error) {
 	prefix := h.engine.HistoryPrefix(h.snapshot().Location)
 	page, err := a.store.Scan(ctx, prefix, h.Record().Cursor, historyPage)
 	if err != nil {
-		return 0, lake.Wrap("scan version records", err)
+		return 0, false, lake.Wrap("scan version records", err)
 	}
 	ops := []metastore.Op{h.guard()}
 	for _, row := range page.Records {
 		ops = append(ops, metastore.Remove(row.Key, row.Value))
 	}
-	err = h.Commit(ctx, func(p *catalog.Procedure) {
+	commit := h.Commit
+	if last = page.Next == ""; last {
+		commit = end
+	}
+	err = commit(ctx, func(p *catalog.Procedure) {
 		p.Cursor = page.Next
 		count(p, workflows.CountHistory, int64(len(page.Records)))
+		if last {
+			p.Phase = string(workflows.PhaseFinishing)
+		}
 	}, ops...)
-	return len(page.Records), err
+	return len(page.Records), last && err == nil, err
 }

@@ -18,12 +18,17 @@ import (
 // it has. A count that is not over then goes on in the next one.
 const measureTime = 3 * time.Second
 
+// measurePatience is how long a drop goes on before it is measured: most are over by
+// then, and a listing takes half as long as the deletes.
+const measurePatience = 2 * time.Second
+
+func (a *Activities) patience() time.Duration { return min(measurePatience, a.opts.Budget.Time/4) }
+
 // measure counts the objects that are left, as far as it gets, so that people see
-// how far the drop is. Listing is a small part of what deleting costs, but not
-// nothing: a drop that is over with its first quick activity is not measured.
-func (a *Activities) measure(ctx context.Context, h *held, quick bool) error {
+// how far the drop is. It does nothing when that is known.
+func (a *Activities) measure(ctx context.Context, h *held) error {
 	p := h.Record().Progress
-	if quick || p.Of == workflows.CountObjects && p.Total > 0 {
+	if p.Of == workflows.CountObjects && p.Total > 0 {
 		return nil
 	}
 	if p.Of != workflows.CountObjects || p.Upto < h.Record().Cursor {

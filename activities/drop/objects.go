@@ -4,7 +4,6 @@ package drop
 
 import (
 	"context"
-	"iter"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -22,8 +21,8 @@ import (
 // Running it twice is safe: it starts at the record's cursor, and deleting what
 // is gone already succeeds. The cursor and the counts move in one fenced commit
 // after each page, so a crash repeats at most one page; what it had deleted of
-// that page is not counted. What a first quick activity does not finish is counted
-// by the next ones, so that people see how far it is.
+// that page is not counted. What takes longer than a moment is counted, so that
+// people see how far it is.
 func (a *Activities) DeleteObjects(ctx context.Context, in workflows.DropStep) (workflows.DropProgress, error) {
 	return a.run(ctx, in, func(ctx context.Context, h *held, out *workflows.DropProgress) error {
 		if passed(h.Record(), workflows.PhaseObjects) {
@@ -46,27 +45,57 @@ func (a *Activities) deleteObjects(ctx context.Context, h *held, in workflows.Dr
 	if err := h.begun(); err != nil {
 		return false, err
 	}
-	budget, page := a.budget(in)
-	meter, speed := budget.Start(ctx), pace{}
-	if err := a.measure(ctx, h, in.Quick); err != nil {
-		return false, err
+	budget, size := a.budget(in)
+	r := &removal{held: h, meter: budget.Start(ctx), end: end}
+	if !in.Quick {
+		r.measureAt = time.Now().Add(a.patience())
 	}
-	for infos, err := range a.pages(ctx, h, page) {
-		if err != nil {
-			return false, lake.Wrap("list objects", err)
+	pages, stop := a.listAhead(ctx, h, size)
+	defer stop()
+	for page := range pages {
+		if page.err != nil {
+			return false, lake.Wrap("list objects", page.err)
 		}
-		spent, err := a.deletePieces(ctx, h, &speed, meter, infos)
-		if err != nil {
-			return false, err
+		spent, err := a.deletePieces(ctx, r, page)
+		if err != nil || page.last && !spent {
+			return err == nil, err
 		}
 		if spent {
-			return false, end(ctx, nil)
+			return false, a.breakOff(ctx, r)
 		}
 	}
-	return true, end(ctx, func(p *catalog.Procedure) {
-		p.Phase, p.Cursor = string(workflows.PhaseHistory), ""
-		p.Progress = a.historyProgress(h)
-	}, h.guard())
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	return true, end(ctx, func(p *catalog.Procedure) { a.toHistory(h, p) }, h.guard()) // there were none
+}
+
+// removal is the deletion of objects by one activity.
+type removal struct {
+	*held
+	meter *lease.Meter
+	speed pace
+	end   closing
+	// measureAt is when what is left is counted, if that is not known then; zero
+	// when it is not, or was.
+	measureAt time.Time
+}
+
+// breakOff ends an activity that did not get through. What is left is counted before
+// the next one, unless somebody waits for this one to return.
+func (a *Activities) breakOff(ctx context.Context, r *removal) error {
+	if !r.measureAt.IsZero() && !r.Held() {
+		if err := a.measure(ctx, r.held); err != nil {
+			return err
+		}
+	}
+	return r.end(ctx, nil)
+}
+
+// toHistory moves a record on to the next phase.
+func (a *Activities) toHistory(h *held, p *catalog.Procedure) {
+	p.Phase, p.Cursor = string(workflows.PhaseHistory), ""
+	p.Progress = a.historyProgress(h)
 }
 
 // begun refuses to delete before the point of no return, whatever the workflow
@@ -78,47 +107,81 @@ func (h *held) begun() error {
 	return nil
 }
 
-// pages yields what is left under the location, as much at a time as one commit
-// of the cursor covers: several pages of a listing.
-func (a *Activities) pages(ctx context.Context, h *held, size int) iter.Seq2[[]objstore.Info, error] {
-	return func(yield func([]objstore.Info, error) bool) {
+// listing is a page of what is left, as much as one commit of the cursor covers. The
+// last one says so.
+type listing struct {
+	infos []objstore.Info
+	last  bool
+	err   error
+}
+
+// listAhead lists what is left under the location beside the deletes of what it found
+// before: they wait for the disk, and a listing for the processor. The channel is
+// closed after the last page or an error. stop ends the listing and waits for that.
+func (a *Activities) listAhead(ctx context.Context, h *held, size int) (pages <-chan listing, stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	found := make(chan listing)
+	prefix, after := h.prefix(), h.Record().Cursor // the record moves meanwhile
+	go func() {
+		defer close(found)
+		send := func(l listing) bool {
+			select {
+			case found <- l:
+				return true
+			case <-ctx.Done():
+				return false
+			}
+		}
 		var page []objstore.Info
-		for infos, err := range objstore.Pages(ctx, a.objects, h.prefix(), h.Record().Cursor, min(size, objstore.MaxPage)) {
+		for infos, err := range objstore.Pages(ctx, a.objects, prefix, after, min(size, objstore.MaxPage)) {
 			if err != nil {
-				yield(nil, err)
+				send(listing{err: err})
 				return
 			}
-			if page = append(page, infos...); len(page) >= size {
-				if !yield(page, nil) {
+			if len(page) >= size { // and there is more
+				if !send(listing{infos: page}) {
 					return
 				}
 				page = nil
 			}
+			page = append(page, infos...)
 		}
 		if len(page) > 0 {
-			yield(page, nil)
+			send(listing{infos: page, last: true})
+		}
+	}()
+	return found, func() {
+		cancel()
+		for range found {
 		}
 	}
 }
 
 // deletePieces deletes one page, in pieces of a few seconds each where an
-// operator bounds the rate, and reports whether the activity should return. An
-// order that came meanwhile is met at the next piece.
-func (a *Activities) deletePieces(ctx context.Context, h *held, speed *pace, meter *lease.Meter, infos []objstore.Info) (spent bool, err error) {
-	for len(infos) > 0 {
-		if meter.Spent() || h.Held() {
+// operator bounds the rate, and reports whether the activity should return before the
+// page's end. An order that came meanwhile is met at the next piece. With the last piece
+// of the last page the phase moves on.
+func (a *Activities) deletePieces(ctx context.Context, r *removal, page listing) (spent bool, err error) {
+	for infos := page.infos; len(infos) > 0; {
+		if r.meter.Spent() || r.Held() {
 			return true, nil
 		}
-		n := piece(h.Record().Rate, len(infos))
+		n := piece(r.Record().Rate, len(infos))
 		began := time.Now()
-		if err := a.deletePage(ctx, h, speed, infos[:n]); err != nil {
+		over := page.last && n == len(infos)
+		if err := a.deletePage(ctx, r, infos[:n], over); err != nil || over {
 			return false, err
 		}
-		activity.RecordHeartbeat(ctx, h.Record().Cursor)
-		if err := lease.Slow(ctx, h.Record().Rate, n, time.Since(began)); err != nil {
+		activity.RecordHeartbeat(ctx, r.Record().Cursor)
+		if err := lease.Slow(ctx, r.Record().Rate, n, time.Since(began)); err != nil {
 			return false, err
 		}
-		meter.Add(n)
+		if r.meter.Add(n); !r.measureAt.IsZero() && time.Now().After(r.measureAt) {
+			r.measureAt = time.Time{}
+			if err := a.measure(ctx, r.held); err != nil {
+				return false, err
+			}
+		}
 		infos = infos[n:]
 	}
 	return false, nil
@@ -136,44 +199,51 @@ func piece(rate float64, n int) int {
 	return min(n, max(1, int(rate*pieceTime.Seconds())))
 }
 
-// deletePage deletes one page and records it.
-func (a *Activities) deletePage(ctx context.Context, h *held, speed *pace, infos []objstore.Info) error {
+// deletePage deletes one page and records it, and after the last one the next phase.
+func (a *Activities) deletePage(ctx context.Context, r *removal, infos []objstore.Info, last bool) error {
 	keys := make([]string, len(infos))
 	var bytes int64
 	for i, info := range infos {
-		if err := inside(h, info.Key); err != nil {
+		if err := inside(r.held, info.Key); err != nil {
 			return err
 		}
 		keys[i] = info.Key
 		bytes += info.Size
 	}
-	if err := a.deleteAll(ctx, h, speed, keys); err != nil {
+	if err := a.deleteAll(ctx, r, keys); err != nil {
 		return err
 	}
-	return h.Commit(ctx, func(p *catalog.Procedure) {
+	commit := r.Commit
+	if last {
+		commit = r.end
+	}
+	return commit(ctx, func(p *catalog.Procedure) {
 		p.Cursor = keys[len(keys)-1]
 		if p.Progress.Of != workflows.CountObjects {
 			p.Progress = catalog.Progress{Of: workflows.CountObjects}
 		}
 		count(p, workflows.CountObjects, int64(len(keys)))
 		count(p, workflows.CountBytes, bytes)
-	}, h.guard())
+		if last {
+			a.toHistory(r.held, p)
+		}
+	}, r.guard())
 }
 
 // deleteAll deletes the objects, a share at a time, while the lease lasts. It
 // takes the held drop because only its holder may delete.
-func (a *Activities) deleteAll(ctx context.Context, h *held, speed *pace, keys []string) error {
+func (a *Activities) deleteAll(ctx context.Context, r *removal, keys []string) error {
 	for len(keys) > 0 {
-		if err := h.Renew(ctx); err != nil {
+		if err := r.Renew(ctx); err != nil {
 			return err
 		}
-		n := min(speed.share(), len(keys))
+		n := min(r.speed.share(), len(keys))
 		began := time.Now()
-		if err := a.deleteShare(ctx, h, keys[:n]); err != nil {
+		if err := a.deleteShare(ctx, r.held, keys[:n]); err != nil {
 			return err
 		}
-		speed.took(time.Since(began))
-		activity.RecordHeartbeat(ctx, h.Record().Cursor)
+		r.speed.took(time.Since(began))
+		activity.RecordHeartbeat(ctx, r.Record().Cursor)
 		keys = keys[n:]
 	}
 	return nil
@@ -196,8 +266,8 @@ func (a *Activities) deleteShare(ctx context.Context, h *held, keys []string) er
 type pace struct{ doublings int }
 
 const (
-	leastShare   = 128
-	mostDoubling = 7 // 16384 objects: more than a page
+	leastShare   = 512
+	mostDoubling = 5 // 16384 objects: more than a page
 	// A share that is fast may be one whose sync took all the time, so it grows until
 	// it is well inside the heartbeat's timeout.
 	fastShare = time.Second

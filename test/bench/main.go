@@ -4,7 +4,7 @@
 // prints a table for docs/performance.md. Machines are noisy, so it reports
 // CPU time beside wall time, medians with their spread, and ratios.
 //
-//	go run ./test/bench [-lake bin/lake] [-rows 5000000] [-only append] [-json out.json]
+//	go run ./test/bench [-lake bin/lake] [-rows 5000000] [-only append] [-step drops] [-json out.json]
 package main
 
 import (
@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"regexp"
 	"slices"
 )
 
@@ -24,6 +25,8 @@ type config struct {
 	rounds int
 	json   string
 	only   string
+	// steps selects among what a suite measures; only procedures asks.
+	steps *regexp.Regexp
 }
 
 // suite is a set of benchmarks. One that is alone has a deployment of its own,
@@ -41,6 +44,11 @@ func main() {
 	flag.IntVar(&c.rounds, "rounds", 5, "repetitions of each query")
 	flag.StringVar(&c.json, "json", "", "write the figures to this file as well")
 	flag.StringVar(&c.only, "only", "", "run only this suite: query, scan, append, latency or procedures")
+	c.steps = regexp.MustCompile("")
+	flag.Func("step", "of the procedures, measure only those whose `pattern` matches: operation-gc, drops, large, takeover or schedules", func(text string) (err error) {
+		c.steps, err = regexp.Compile(text)
+		return err
+	})
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

@@ -36,8 +36,20 @@ func procedures(ctx context.Context, _ *lakeServer, c config, work string) (all 
 		return nil, err
 	}
 	defer d.stop()
-	for _, run := range []func(context.Context) ([]figure, error){d.operationGC, d.manyDrops, d.oneLargeDrop, d.takeover, d.schedules} {
-		figures, err := run(ctx)
+	for _, step := range []struct {
+		name string
+		run  func(context.Context) ([]figure, error)
+	}{
+		{"operation-gc", d.operationGC},
+		{"drops", d.manyDrops},
+		{"large", d.oneLargeDrop},
+		{"takeover", d.takeover},
+		{"schedules", d.schedules},
+	} {
+		if !c.steps.MatchString(step.name) {
+			continue
+		}
+		figures, err := step.run(ctx)
 		if err != nil {
 			return all, err
 		}
@@ -128,6 +140,10 @@ func (d *deployment) manyDrops(ctx context.Context) ([]figure, error) {
 	if err := making.Wait(); err != nil {
 		return nil, err
 	}
+	before, err := d.shares()
+	if err != nil {
+		return nil, err
+	}
 	began := time.Now()
 	cost, err := measure(d.pids(), func() error {
 		ids := make([]sdk.ProcedureID, drops)
@@ -146,8 +162,19 @@ func (d *deployment) manyDrops(ctx context.Context) ([]figure, error) {
 		}
 		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
 	name := fmt.Sprintf("%d drops of %d objects", drops, objectsPerDrop)
-	return []figure{one(name, "Lake", "s", time.Since(began).Seconds()), one(name, "Lake", "CPU ms a drop", ms(cost.cpu)/drops)}, err
+	all := []figure{
+		one(name, "Lake", "s", time.Since(began).Seconds()),
+		one(name, "Lake", "CPU ms a drop", ms(cost.cpu)/drops),
+	}
+	after, err := d.shares()
+	for _, who := range []string{"Temporal", "metadata server", "workers"} {
+		all = append(all, one(name, "of which "+who, "CPU ms a drop", ms(after[who]-before[who])/drops))
+	}
+	return all, err
 }
 
 // oneLargeDrop deletes many objects of one table; the peer removes as many files of

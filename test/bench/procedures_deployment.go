@@ -134,6 +134,25 @@ func (d *deployment) pids() []int {
 	return pids
 }
 
+// shares is the processor time of each part so far.
+func (d *deployment) shares() (map[string]time.Duration, error) {
+	parts := map[string][]int{"Temporal": {d.temporal.PID()}, "metadata server": {d.meta.Process.Pid}}
+	for _, w := range d.workers {
+		parts["workers"] = append(parts["workers"], w.Process.Pid)
+	}
+	shares := map[string]time.Duration{}
+	for who, pids := range parts {
+		for _, pid := range pids {
+			t, err := processTime(pid)
+			if err != nil {
+				return nil, err
+			}
+			shares[who] += t
+		}
+	}
+	return shares, nil
+}
+
 func (d *deployment) stop() {
 	if d.client != nil {
 		_ = d.client.Close()

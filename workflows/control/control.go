@@ -76,6 +76,35 @@ func Bulk(o workflow.ActivityOptions) workflow.ActivityOptions {
 	return o
 }
 
+// inPlace bounds an activity that runs inside a workflow task: less than the ten
+// seconds after which the server gives the task to another worker, so that nobody else
+// is at work on it. Waiting for a place in the worker is not counted by the first.
+const (
+	inPlace       = 8 * time.Second
+	inPlaceQueued = time.Minute
+)
+
+// InPlace runs a short activity once, inside the workflow task: neither a queue nor the
+// server is in between, and the workflow's end can be part of the same answer. What a
+// server keeps of it is one event, not five in three transactions.
+//
+// ok is false when it failed, for whatever reason. [Step] with the same activity then
+// does the work, shows the failure and tries again. A worker that dies takes the task
+// with it and the next one runs the activity again, so it must be safe to run twice,
+// also beside itself.
+func InPlace[T any](ctx workflow.Context, p *Panel, summary, activity string, argument any) (result T, ok bool, err error) {
+	if err := p.hold(ctx); err != nil {
+		return result, false, err
+	}
+	p.heard = p.wakes
+	ctx = workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
+		StartToCloseTimeout: inPlace, ScheduleToCloseTimeout: inPlaceQueued,
+		RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}, Summary: summary,
+	})
+	failure := workflow.ExecuteLocalActivity(ctx, activity, argument).Get(ctx, &result)
+	return result, failure == nil, ctx.Err()
+}
+
 // ErrHistoryFull ends a run that must continue in a fresh history: the workflow
 // returns a continue-as-new error with [Panel.Carry] in its input.
 var ErrHistoryFull = errors.New("history is full: continue as new")
@@ -241,6 +270,15 @@ func (p *Panel) note(ctx workflow.Context, ref workflows.Ref, name string, raw c
 		}
 		p.noting--
 	})
+}
+
+// Shown takes the phase over with which the workflow was started, so that entering it
+// needs no event of its own. A workflow that begins to call it does so behind a
+// version: histories of before have that event.
+func (p *Panel) Shown(ctx workflow.Context) {
+	if phase, ok := workflow.GetTypedSearchAttributes(ctx).GetKeyword(workflows.AttributePhase); ok {
+		p.status.Phase = workflows.Phase(phase)
+	}
 }
 
 // Enter shows the phase and what it does.

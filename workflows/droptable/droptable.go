@@ -49,6 +49,11 @@ var attempts = &temporal.RetryPolicy{
 	MaximumAttempts:    8,
 }
 
+// inPlaceVersion marks histories in which the steps of a small drop run inside the
+// workflow task, and in which the phase it was started in needs no event. Before, each
+// was an activity of its own.
+const inPlaceVersion = "small-drop-in-place"
+
 // DropTable is the workflow.
 func DropTable(ctx workflow.Context, in workflows.DropTableInput) (workflows.DropTableResult, error) {
 	panel, err := control.Open(ctx, in.Ref(), in.Carry)
@@ -56,6 +61,10 @@ func DropTable(ctx workflow.Context, in workflows.DropTableInput) (workflows.Dro
 		return workflows.DropTableResult{}, err
 	}
 	d := &drop{panel: panel, step: in.Step()}
+	if workflow.GetVersion(ctx, inPlaceVersion, workflow.DefaultVersion, 1) == 1 {
+		d.inPlace = true
+		panel.Shown(ctx)
+	}
 	err = d.run(ctx)
 	if errors.Is(err, control.ErrHistoryFull) {
 		in.Carry = panel.Carry()
@@ -70,6 +79,8 @@ type drop struct {
 	result workflows.DropTableResult
 	// large: a quick first step did not get through.
 	large bool
+	// inPlace: what is short runs inside the workflow task.
+	inPlace bool
 }
 
 // run is the runbook. Every step says itself when it is done, so a run that
@@ -124,7 +135,7 @@ func (d *drop) repeat(ctx workflow.Context, phase workflows.Phase, activity, not
 	for first := true; ; first = false {
 		step, options := d.page(activity, note, first)
 		began := workflow.Now(ctx)
-		progress, err := control.Step[workflows.DropProgress](ctx, d.panel, options, activity, step)
+		progress, err := d.do(ctx, options, activity, step)
 		if err != nil {
 			return progress, err
 		}
@@ -141,6 +152,17 @@ func (d *drop) repeat(ctx workflow.Context, phase workflows.Phase, activity, not
 			}
 		}
 	}
+}
+
+// do runs an activity. What takes a second or two, as the whole of a small drop does, is
+// tried in place first; whatever keeps it from that is for the activity to tell.
+func (d *drop) do(ctx workflow.Context, options workflow.ActivityOptions, activity string, step workflows.DropStep) (workflows.DropProgress, error) {
+	if d.inPlace && (activity == workflows.DropBegin || activity == workflows.DropFinish && !d.large) {
+		if progress, ok, err := control.InPlace[workflows.DropProgress](ctx, d.panel, options.Summary, activity, step); ok || err != nil {
+			return progress, err
+		}
+	}
+	return control.Step[workflows.DropProgress](ctx, d.panel, options, activity, step)
 }
 
 // settle waits for what a first step found that had come as far as the verification.

@@ -312,18 +312,25 @@ func TestTheSearchAttributesFollowThePhase(t *testing.T) {
 // TestARecheckDuringAStepIsNotLost: the step may have read the intent before it
 // changed, and would wait for the end of a window that is over.
 func TestARecheckDuringAStepIsNotLost(t *testing.T) {
-	f := newFake(t, nil)
-	start := f.env.Now()
-	end := start.Add(24 * time.Hour)
-	f.script[workflows.DropBegin] = []answer{{progress: workflows.DropProgress{Wait: &end}}, over(true)}
-	f.env.SetOnActivityStartedListener(func(*activity.Info, context.Context, converter.EncodedValues) {
-		if f.called() == "" {
-			f.env.SignalWorkflow(workflows.RecheckSignal, nil)
-		}
-	})
-	f.run(input)
-	require.True(t, f.result(t).Undone)
-	require.Less(t, f.env.Now().Sub(start), time.Hour)
+	for name, version := range map[string]workflow.Version{"in place": 1, "an activity, as before": workflow.DefaultVersion} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t, nil)
+			f.env.OnGetVersion("small-drop-in-place", workflow.DefaultVersion, workflow.Version(1)).Return(version)
+			start := f.env.Now()
+			end := start.Add(24 * time.Hour)
+			f.script[workflows.DropBegin] = []answer{{progress: workflows.DropProgress{Wait: &end}}, over(true)}
+			recheck := func(*activity.Info, context.Context, converter.EncodedValues) {
+				if f.called() == "" {
+					f.env.SignalWorkflow(workflows.RecheckSignal, nil)
+				}
+			}
+			f.env.SetOnActivityStartedListener(recheck)
+			f.env.SetOnLocalActivityStartedListener(func(i *activity.Info, ctx context.Context, _ []any) { recheck(i, ctx, nil) })
+			f.run(input)
+			require.True(t, f.result(t).Undone)
+			require.Less(t, f.env.Now().Sub(start), time.Hour)
+		})
+	}
 }
 
 // TestASignalIsNotedInTheAudit is a pause from Temporal's own pages: it holds the
@@ -362,6 +369,41 @@ func TestBulkWorkThatNobodyTakesSaysSo(t *testing.T) {
 	f.result(t)
 	require.True(t, began)
 	require.Contains(t, f.status(t).LastError, "no worker of its class had a free place")
+}
+
+// TestASmallDropIsOneWorkflowTask: it runs inside the task, its first phase comes with
+// the start, and what fails there is an activity that tells why and is tried again.
+func TestASmallDropIsOneWorkflowTask(t *testing.T) {
+	for name, c := range map[string]struct {
+		first     []answer
+		scheduled string // activities that the server is asked for
+		shown     string
+	}{
+		"all of it":         {[]answer{over(false)}, "", "done"},
+		"a throttled one":   {[]answer{failure(lake.Unavailable, false), over(false)}, "Begin", "done"},
+		"held, then free":   {[]answer{failure(lake.Conflict, false), failure(lake.Conflict, false), over(false)}, "Begin", "done"},
+		"one that is large": {[]answer{{progress: workflows.DropProgress{Done: true, Phase: workflows.PhaseObjects}}}, "DeleteObjects ClearHistory Finish", "deleting-objects clearing-history finishing done"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t, map[string][]answer{workflows.DropBegin: c.first})
+			require.NoError(t, f.env.SetTypedSearchAttributesOnStart(temporal.NewSearchAttributes(workflows.AttributePhase.ValueSet("waiting"))))
+			var scheduled, shown []string
+			f.env.SetOnActivityStartedListener(func(i *activity.Info, _ context.Context, _ converter.EncodedValues) {
+				if name := i.ActivityType.Name[len("DropTable."):]; i.Attempt == 1 {
+					scheduled = append(scheduled, name)
+				}
+			})
+			f.env.OnUpsertTypedSearchAttributes(mock.Anything).Run(func(args mock.Arguments) {
+				if phase, ok := args.Get(0).(temporal.SearchAttributes).GetKeyword(workflows.AttributePhase); ok {
+					shown = append(shown, phase)
+				}
+			}).Return(nil)
+			f.run(input)
+			f.result(t)
+			require.Equal(t, c.scheduled, strings.Join(scheduled, " "))
+			require.Equal(t, c.shown, strings.Join(shown, " "))
+		})
+	}
 }
 
 // TestAFirstStepThatCameFarIsNotRepeated: what a quick first step did is not asked
