@@ -49,6 +49,7 @@ func newLocalScan(s *scan, local *C.lake_local) *localScan {
 		read++
 	}
 	local.nodes, local.roots, local.columns = nodes, roots, C.int32_t(len(s.columns))
+	s.addDictionaries(local)
 	return l
 }
 

@@ -20,6 +20,7 @@ typedef uint64_t idx_t;
 typedef enum duckdb_state { DuckDBSuccess = 0, DuckDBError = 1 } duckdb_state;
 typedef int duckdb_type;
 typedef int duckdb_error_type;
+typedef uint32_t sel_t;
 
 #define LAKE_HANDLE(name) typedef struct _##name { void *internal_ptr; } *name
 LAKE_HANDLE(duckdb_database);
@@ -35,6 +36,7 @@ LAKE_HANDLE(duckdb_table_function);
 LAKE_HANDLE(duckdb_bind_info);
 LAKE_HANDLE(duckdb_init_info);
 LAKE_HANDLE(duckdb_function_info);
+LAKE_HANDLE(duckdb_selection_vector);
 #undef LAKE_HANDLE
 typedef void *duckdb_task_state;
 typedef enum duckdb_pending_state {
@@ -170,6 +172,12 @@ void duckdb_data_chunk_set_size(duckdb_data_chunk chunk, idx_t size);
 
 /* vectors */
 idx_t duckdb_vector_size(void);
+duckdb_vector duckdb_create_vector(duckdb_logical_type type, idx_t capacity);
+void duckdb_destroy_vector(duckdb_vector *vector);
+duckdb_logical_type duckdb_vector_get_column_type(duckdb_vector vector);
+duckdb_selection_vector duckdb_create_selection_vector(idx_t size);
+void duckdb_destroy_selection_vector(duckdb_selection_vector sel);
+sel_t *duckdb_selection_vector_get_data_ptr(duckdb_selection_vector sel);
 void *duckdb_vector_get_data(duckdb_vector vector);
 uint64_t *duckdb_vector_get_validity(duckdb_vector vector);
 void duckdb_vector_ensure_validity_writable(duckdb_vector vector);

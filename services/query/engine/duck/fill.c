@@ -14,6 +14,8 @@ static bool bit(const uint8_t *bits, int64_t i) { return bits[i >> 3] >> (i & 7)
 
 static bool is_valid(const lake_node *n, int64_t row) { return !n->validity || bit(n->validity, n->offset + row); }
 
+bool lake_is_valid(const lake_node *node, int64_t row) { return is_valid(node, row); }
+
 /* The next up-to-64 bits at position i, of which n matter. Reads no byte past
  * the last one that holds a wanted bit. */
 static uint64_t bits_at(const uint8_t *bits, int64_t i, int64_t n) {
@@ -126,6 +128,8 @@ static bool utf8(const uint8_t *p, int64_t n) {
 	}
 	return true;
 }
+
+bool lake_utf8(const uint8_t *text, int64_t n) { return utf8(text, n); }
 
 static void put_string(duckdb_string_t *out, const uint8_t *p, int64_t len) {
 	duckdb_string_t s;

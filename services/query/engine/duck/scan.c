@@ -64,6 +64,10 @@ static void close_local(void *data) {
 	if (local->handle != 0) {
 		lakeLocalClose(local->handle);
 	}
+	for (int32_t c = 0; local->dicts && c < local->columns; c++) {
+		lake_free_dict(local->dicts[c]);
+	}
+	free(local->dicts);
 	free(local->roots);
 	free(local->nodes);
 	free(local);
@@ -106,6 +110,16 @@ static void scan_table(duckdb_function_info info, duckdb_data_chunk output) {
 			continue;
 		}
 		duckdb_vector v = duckdb_data_chunk_get_vector(output, c);
+		if (local->dicts && local->dicts[c]) {
+			int filled = lake_fill_dict(local->dicts[c], local->roots[c], local->position, n, v, local->error);
+			if (filled < 0) {
+				duckdb_function_set_error(info, local->error);
+				return;
+			}
+			if (filled) {
+				continue;
+			}
+		}
 		if (lake_fill(local->roots[c], local->position, n, v, 0, local->error) != 0) {
 			duckdb_function_set_error(info, local->error);
 			return;

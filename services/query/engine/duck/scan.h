@@ -49,6 +49,10 @@ typedef struct lake_node {
 
 #define LAKE_ERROR_BYTES 240
 
+/* The few distinct values of a column, as one DuckDB thread has found them so
+ * far; see dict.c. */
+typedef struct lake_dict lake_dict;
+
 /* A DuckDB thread's place in a scan: the batch it holds and how far it got. */
 typedef struct lake_local {
 	uint64_t handle; /* the Go side's state; 0 until the first batch */
@@ -57,6 +61,7 @@ typedef struct lake_local {
 	int32_t columns;
 	lake_node **roots; /* one a projected column; NULL for a row marker */
 	lake_node *nodes;
+	lake_dict **dicts; /* one a projected column, NULL for most; NULL for none at all */
 	char error[LAKE_ERROR_BYTES];
 } lake_local;
 
@@ -67,5 +72,19 @@ duckdb_state lake_register_scan(duckdb_connection connection, uint64_t slot);
 /* Fills n rows of v from row src of the node, at dst. Returns 0, or -1 with a
  * message in error. */
 int lake_fill(const lake_node *node, int64_t src, int64_t n, duckdb_vector v, int64_t dst, char *error);
+
+/* Fills the first n rows of v, where that is better, with places in a
+ * dictionary: 1. Returns 0 when the rows must be filled as usual, and -1 with a
+ * message in error. */
+int lake_fill_dict(lake_dict *dict, const lake_node *node, int64_t src, int64_t n, duckdb_vector v, char *error);
+
+/* Makes a dictionary for a column that a node of that kind and width holds; NULL
+ * where there cannot be one. */
+lake_dict *lake_new_dict(int32_t kind, int32_t width);
+void lake_free_dict(lake_dict *dict);
+
+/* Parts of lake_fill that others share. */
+bool lake_is_valid(const lake_node *node, int64_t row);
+bool lake_utf8(const uint8_t *text, int64_t n);
 
 #endif
