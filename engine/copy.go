@@ -14,13 +14,28 @@ import (
 // holds no more than its rows, whatever the batch is a slice of. It lives on
 // the Go heap and needs no release.
 func CopyBatch(batch arrow.RecordBatch) (arrow.RecordBatch, error) {
-	columns := make([]arrow.Array, batch.NumCols())
-	for i, c := range batch.Columns() {
-		copied, err := array.Concatenate([]arrow.Array{c}, memory.NewGoAllocator())
-		if err != nil {
-			return nil, lake.Errorf(lake.Invalid, "copy column %q: %w", batch.ColumnName(i), err)
-		}
-		columns[i] = copied
+	return JoinBatches([]arrow.RecordBatch{batch})
+}
+
+// JoinBatches returns a copy of the rows of all batches, of which there is at
+// least one, and which have one schema. It lives on the Go heap and needs no
+// release.
+func JoinBatches(batches []arrow.RecordBatch) (arrow.RecordBatch, error) {
+	columns := make([]arrow.Array, batches[0].NumCols())
+	parts := make([]arrow.Array, len(batches))
+	rows := int64(0)
+	for _, b := range batches {
+		rows += b.NumRows()
 	}
-	return array.NewRecordBatch(batch.Schema(), columns, batch.NumRows()), nil
+	for i := range columns {
+		for j, b := range batches {
+			parts[j] = b.Column(i)
+		}
+		joined, err := array.Concatenate(parts, memory.NewGoAllocator())
+		if err != nil {
+			return nil, lake.Errorf(lake.Invalid, "copy column %q: %w", batches[0].ColumnName(i), err)
+		}
+		columns[i] = joined
+	}
+	return array.NewRecordBatch(batches[0].Schema(), columns, rows), nil
 }

@@ -5,6 +5,7 @@ package query_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	lanceengine "github.com/lakeplane/lake/engine/lance"
+	"github.com/lakeplane/lake/lake/predicate"
 	"github.com/lakeplane/lake/services/query"
 	"github.com/lakeplane/lake/services/query/direct"
 	"github.com/lakeplane/lake/services/query/gate"
@@ -68,6 +70,31 @@ func TestWhichStatementsAreAnsweredDirectly(t *testing.T) {
 		"SELECT * FROM range(10)":                           nil,
 		"SELECT * FROM information_schema.tables":           nil,
 		"SELECT current_date FROM lab.t":                    {Columns: []string{"current_date"}, Limit: all}, // a column, if there is one
+		"SELECT * FROM lab.t WHERE id = -5 AND 3 < x AND (note BETWEEN 'a' AND $2 AND y >= $1)": {Limit: all, Where: []direct.Condition{
+			{Column: "id", Op: predicate.Equal, Value: int64(-5)}, {Column: "x", Op: predicate.Greater, Value: int64(3)},
+			{Column: "note", Op: predicate.GreaterOrEqual, Value: "a"}, {Column: "note", Op: predicate.LessOrEqual, Parameter: 2},
+			{Column: "y", Op: predicate.GreaterOrEqual, Parameter: 1},
+		}},
+		"SELECT * FROM lab.t WHERE id < x":                      nil,
+		"SELECT * FROM lab.t WHERE 1 = 1":                       nil,
+		"SELECT * FROM lab.t WHERE id = 1 OR id = 2":            nil,
+		"SELECT * FROM lab.t WHERE NOT id = 1":                  nil,
+		"SELECT * FROM lab.t WHERE id <> 1":                     nil,
+		"SELECT * FROM lab.t WHERE id IN (1)":                   nil,
+		"SELECT * FROM lab.t WHERE id IS NULL":                  nil,
+		"SELECT * FROM lab.t WHERE id = NULL":                   nil,
+		"SELECT * FROM lab.t WHERE id = 1.0":                    nil,
+		"SELECT * FROM lab.t WHERE id = 7::BIGINT":              nil,
+		"SELECT * FROM lab.t WHERE id = 12345678901234567890":   nil,
+		"SELECT * FROM lab.t WHERE id NOT BETWEEN 1 AND 2":      nil,
+		"SELECT * FROM lab.t WHERE t.id = 1":                    nil,
+		"SELECT * FROM lab.t WHERE flag":                        nil,
+		"SELECT * FROM lab.t WHERE note LIKE 'a%'":              nil,
+		"SELECT * FROM lab.t WHERE note = 'a' COLLATE NOCASE":   nil,
+		"SELECT * FROM lab.t WHERE id IS NOT DISTINCT FROM 1":   nil,
+		"SELECT * FROM lab.t WHERE id = (SELECT 1)":             nil,
+		"SELECT * FROM lab.t WHERE id = $name":                  nil,
+		"SELECT * FROM lab.t WHERE ts > TIMESTAMP '2024-01-01'": nil,
 	} {
 		parsed, err := g.Check(t.Context(), sql)
 		require.NoError(t, err, sql)
@@ -131,7 +158,7 @@ func TestADirectAnswerIsTheEngines(t *testing.T) {
 		before := answered()
 		got := mustRun(t, c, sql)
 		require.InDelta(t, before+1, answered(), 0, sql)
-		want := mustRun(t, c, sql+" WHERE key >= 0")
+		want := mustRun(t, c, sql+" WHERE key + 0 >= 0")
 		require.InDelta(t, before+1, answered(), 0, "the comparison is the engine's")
 		require.True(t, want.schema.Equal(got.schema), "%s: %s\nand %s", sql, want.schema, got.schema)
 		require.True(t, array.RecordEqual(whole(t, want), whole(t, got)), "%s\nwant %v\ngot  %v", sql, whole(t, want), whole(t, got))
@@ -149,6 +176,76 @@ func TestDirectAnswersKeepLimitAndOffset(t *testing.T) {
 		got := mustRun(t, c, fmt.Sprintf("SELECT key FROM lab.types LIMIT %d OFFSET %d", w.limit, w.offset))
 		require.InDelta(t, before+1, answered(), 0)
 		require.Equal(t, upTo(w.from, w.to), ids(got.batches), "%v", w)
+	}
+}
+
+// TestDirectConditionsAreTheEngines compares conditions that are looked at
+// directly with those that the engine looks at.
+func TestDirectConditionsAreTheEngines(t *testing.T) {
+	s, answered := directStack(t)
+	c := s.client(t)
+	rng := rand.New(rand.NewPCG(1, 2))
+	one := func(of ...string) string { return of[rng.IntN(len(of))] }
+	condition := func() string {
+		op := one("=", "<", "<=", ">", ">=")
+		switch rng.IntN(6) {
+		case 0:
+			return one("text", "text_null") + one("=", "<=", ">=") + one("'ascii'", "'grüße'", "''", "'a'", "'zz'")
+		case 1:
+			return fmt.Sprintf("key BETWEEN %d AND %d", rng.IntN(40), rng.IntN(60))
+		case 2:
+			return one("i8", "i16", "i32", "u8", "u16", "u32", "i32_null") + op + one("-40000", "-129", "-32", "-16", "-8", "0", "7", "8", "16", "32", "300", "5000000000")
+		case 3:
+			return fmt.Sprintf("%d %s key", rng.IntN(50), op)
+		}
+		return fmt.Sprintf("key %s %d", op, rng.IntN(55)-2)
+	}
+	rows := int64(0)
+	for range 150 {
+		var all []string
+		for range 1 + rng.IntN(3) {
+			all = append(all, condition())
+		}
+		sql := "SELECT " + one("*", "key", "text_null, key", "tags, pose_null, i8") + " FROM lab.types WHERE " + strings.Join(all, " AND ")
+		limit := one("", "", " LIMIT 5", " LIMIT 3 OFFSET 2")
+		before := answered()
+		got := mustRun(t, c, sql+limit)
+		require.InDelta(t, before+1, answered(), 0, sql)
+		want := mustRun(t, c, sql+" AND key + 0 >= 0"+limit)
+		require.InDelta(t, before+1, answered(), 0, "the comparison is the engine's")
+		require.True(t, array.RecordEqual(whole(t, want), whole(t, got)), "%s\nwant %v\ngot  %v", sql+limit, whole(t, want), whole(t, got))
+		rows += got.rows()
+	}
+	require.Greater(t, rows, int64(500))
+}
+
+func TestDirectConditionsTakeParameters(t *testing.T) {
+	s, answered := directStack(t)
+	c := s.client(t)
+	for _, w := range []struct {
+		sql    string
+		types  []arrow.Field
+		values string
+		want   []int64
+		direct float64
+	}{
+		{"SELECT key FROM lab.types WHERE key = ?", []arrow.Field{{Name: "1", Type: arrow.PrimitiveTypes.Int64}}, `[{"1":7}]`, []int64{7}, 1},
+		{"SELECT key FROM lab.types WHERE key < $2 AND text_null >= $1", []arrow.Field{{Name: "1", Type: arrow.BinaryTypes.String}, {Name: "2", Type: arrow.PrimitiveTypes.Int32}}, `[{"1":"a","2":5}]`, []int64{1, 4}, 1},
+		{"SELECT key FROM lab.types WHERE key = ?", []arrow.Field{{Name: "1", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, `[{"1":null}]`, nil, 0},
+		{"SELECT key FROM lab.types WHERE key = ?", []arrow.Field{{Name: "1", Type: arrow.BinaryTypes.String}}, `[{"1":"7"}]`, []int64{7}, 0},
+		{"SELECT key FROM lab.types WHERE i8 < ? AND key < 2", []arrow.Field{{Name: "1", Type: arrow.PrimitiveTypes.Int64}}, `[{"1":7}]`, []int64{0, 1}, 0},
+	} {
+		before := answered()
+		prepared, err := c.Prepare(t.Context(), w.sql)
+		require.NoError(t, err)
+		prepared.SetParameters(rows(t, arrow.NewSchema(w.types, nil), w.values))
+		info, err := prepared.Execute(t.Context())
+		require.NoError(t, err, w.sql)
+		got, err := fetch(t, t.Context(), c, info)
+		require.NoError(t, err, w.sql)
+		require.Equal(t, w.want, ids(got.batches), w.sql)
+		require.InDelta(t, before+w.direct, answered(), 0, w.sql)
+		require.NoError(t, prepared.Close(t.Context()))
 	}
 }
 

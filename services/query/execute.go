@@ -101,25 +101,23 @@ func (s *Server) overPins(ctx context.Context, p access.Principal, claims *ticke
 	if err != nil {
 		return err
 	}
-	if stmt.Kind == gate.Select && stmt.Direct != nil && len(snapshots) == 1 {
-		if columns, ok := stmt.Direct.Resolve(snapshots[0].Schema(), planned); ok {
-			s.metrics.direct.Inc()
-			return stmt.Direct.Scan(ctx, snapshots[0], columns, planned, emit)
-		}
+	params, err := decodeParams(claims.Parameters)
+	if err != nil {
+		return err
 	}
-	req := sqlengine.Request{SQL: selectOf(claims.SQL, stmt)}
+	if params != nil {
+		defer params.Release()
+	}
+	if answered, err := s.directly(ctx, stmt, planned, params, snapshots, emit); answered || err != nil {
+		return err
+	}
+	req := sqlengine.Request{SQL: selectOf(claims.SQL, stmt), Params: params}
 	refs := namesOf(stmt.References)
 	if req.Tables, err = s.tables(ctx, p, refs, claims.Snapshots, snapshots); err != nil {
 		return err
 	}
 	if anyVirtual(refs) {
 		req.SQL = renameInformationSchema(req.SQL)
-	}
-	if req.Params, err = decodeParams(claims.Parameters); err != nil {
-		return err
-	}
-	if req.Params != nil {
-		defer req.Params.Release()
 	}
 	if err = s.pruneTables(ctx, req, filtersOf(stmt), claims.Snapshots, snapshots); err != nil {
 		return err

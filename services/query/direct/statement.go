@@ -3,14 +3,9 @@
 package direct
 
 import (
-	"encoding/json"
 	"math"
 	"slices"
 	"strings"
-
-	"github.com/apache/arrow-go/v18/arrow"
-
-	sqlengine "github.com/lakeplane/lake/services/query/engine"
 )
 
 // object is a JSON object of the syntax tree, as DuckDB's json_serialize_sql
@@ -21,6 +16,8 @@ type object = map[string]any
 type Statement struct {
 	// Columns are the columns as they are written; nil means all of them.
 	Columns []string
+	// Where has to be true of the rows, all of it.
+	Where []Condition
 	// Offset rows are left out, and at most Limit of those that follow are
 	// wanted. math.MaxInt64 means all.
 	Offset, Limit int64
@@ -30,11 +27,11 @@ type Statement struct {
 // every other one. The statement has passed the gate.
 func Read(node map[string]any) *Statement {
 	if node["type"] != "SELECT_NODE" || node["aggregate_handling"] != "STANDARD_HANDLING" ||
-		!nothingBut(node, "type", "aggregate_handling", "select_list", "from_table", "modifiers") || !isTable(node["from_table"]) {
+		!nothingBut(node, "type", "aggregate_handling", "select_list", "from_table", "where_clause", "modifiers") || !isTable(node["from_table"]) {
 		return nil
 	}
 	s := &Statement{Limit: math.MaxInt64}
-	if !s.readColumns(node["select_list"]) || !s.readLimit(node["modifiers"]) {
+	if !s.readColumns(node["select_list"]) || !s.readWhere(node["where_clause"]) || !s.readLimit(node["modifiers"]) {
 		return nil
 	}
 	return s
@@ -86,11 +83,10 @@ func (s *Statement) readColumns(v any) bool {
 		case "STAR":
 			return len(list) == 1 && nothingBut(n, "class", "type", "query_location")
 		case "COLUMN_REF":
-			names, _ := n["column_names"].([]any)
-			if len(names) != 1 || !nothingBut(n, "class", "type", "alias", "query_location", "column_names") {
+			name, ok := columnName(n)
+			if !ok {
 				return false
 			}
-			name, _ := names[0].(string)
 			if i == 0 {
 				s.Columns = make([]string, 0, len(list))
 			}
@@ -100,6 +96,17 @@ func (s *Statement) readColumns(v any) bool {
 		}
 	}
 	return len(list) > 0
+}
+
+// columnName is the name of a column that stands alone.
+func columnName(v any) (name string, ok bool) {
+	n, _ := v.(object)
+	names, _ := n["column_names"].([]any)
+	if n["class"] != "COLUMN_REF" || len(names) != 1 || !nothingBut(n, "class", "type", "alias", "query_location", "column_names") {
+		return "", false
+	}
+	name, ok = names[0].(string)
+	return name, ok
 }
 
 // readLimit takes LIMIT and OFFSET of constant whole numbers.
@@ -119,55 +126,8 @@ func wholeNumber(v any, out *int64) bool {
 		return true
 	}
 	n, _ := v.(object)
-	constant, _ := n["value"].(object)
-	kind, _ := constant["type"].(object)
-	if n["class"] != "CONSTANT" || constant["is_null"] != false || kind["id"] != "INTEGER" && kind["id"] != "BIGINT" {
-		return false
-	}
-	number, _ := constant["value"].(json.Number)
-	i, err := number.Int64()
+	value, ok := constantOf(n)
+	i, whole := value.(int64)
 	*out = i
-	return err == nil && i >= 0
-}
-
-// Resolve returns which columns of a table the statement names, in its order,
-// given the schema it was planned to have. ok is false when reading the table
-// would not be what the plan says.
-func (s *Statement) Resolve(table, planned *arrow.Schema) (columns []int, ok bool) {
-	if s.Columns == nil {
-		for i := range table.NumFields() {
-			columns = append(columns, i)
-		}
-	}
-	for _, name := range s.Columns {
-		i, ok := columnNamed(table, name)
-		if !ok || slices.Contains(columns, i) {
-			return nil, false
-		}
-		columns = append(columns, i)
-	}
-	if len(columns) == 0 || len(columns) != planned.NumFields() {
-		return nil, false
-	}
-	for i, c := range columns {
-		stored, wanted := table.Field(c), planned.Field(i)
-		if !sqlengine.SameType(stored.Type, wanted.Type) || !sqlengine.SameType(sqlengine.Delivered(stored.Type), stored.Type) || stored.Nullable && !wanted.Nullable {
-			return nil, false
-		}
-	}
-	return columns, true
-}
-
-// columnNamed finds a column without regard to case, as SQL does. Two that
-// match are the engine's to tell apart.
-func columnNamed(table *arrow.Schema, name string) (at int, ok bool) {
-	for i, f := range table.Fields() {
-		if strings.EqualFold(f.Name, name) {
-			if ok {
-				return 0, false
-			}
-			at, ok = i, true
-		}
-	}
-	return at, ok
+	return n["class"] == "CONSTANT" && ok && whole && i >= 0
 }

@@ -16,9 +16,9 @@ import (
 // columns that are picked from in slices.
 const maxRuns = 1024
 
-// pick makes a batch of some rows, which are ascending; nil when that is not
-// worth it, or not possible, for one of the columns.
-func pick(batch arrow.RecordBatch, rows []int32) arrow.RecordBatch {
+// pick makes a batch of some rows, which are ascending; nil when one of the
+// columns would have to be put together of more than runs slices, or cannot be.
+func pick(batch arrow.RecordBatch, rows []int32, runs int) arrow.RecordBatch {
 	columns := make([]arrow.Array, 0, batch.NumCols())
 	defer func() {
 		for _, c := range columns {
@@ -26,7 +26,7 @@ func pick(batch arrow.RecordBatch, rows []int32) arrow.RecordBatch {
 		}
 	}()
 	for _, c := range batch.Columns() {
-		picked := pickColumn(c, rows)
+		picked := pickColumn(c, rows, runs)
 		if picked == nil {
 			return nil
 		}
@@ -35,7 +35,7 @@ func pick(batch arrow.RecordBatch, rows []int32) arrow.RecordBatch {
 	return array.NewRecordBatch(batch.Schema(), columns, int64(len(rows)))
 }
 
-func pickColumn(c arrow.Array, rows []int32) arrow.Array {
+func pickColumn(c arrow.Array, rows []int32, runs int) arrow.Array {
 	data := c.Data()
 	switch t := c.DataType().(type) {
 	case *arrow.NullType:
@@ -43,13 +43,13 @@ func pickColumn(c arrow.Array, rows []int32) arrow.Array {
 	case *arrow.BooleanType:
 		return built(c, rows, pickBits(data.Buffers()[1], data.Offset(), rows))
 	case *arrow.StringType, *arrow.BinaryType:
-		return pickVariable(c, rows)
+		return pickVariable(c, rows, runs)
 	case arrow.FixedWidthDataType:
 		if width := t.Bytes(); width > 0 && len(data.Children()) == 0 && t.ID() != arrow.DICTIONARY {
 			return built(c, rows, pickFixed(data.Buffers()[1].Bytes()[data.Offset()*width:], width, rows))
 		}
 	}
-	return pickSlices(c, rows)
+	return pickSlices(c, rows, runs)
 }
 
 // built is an array of the picked rows of c.
@@ -96,10 +96,10 @@ func pickFixed(from []byte, width int, rows []int32) *memory.Buffer {
 }
 
 // pickVariable is for texts and bytes with offsets of 32 bits.
-func pickVariable(c arrow.Array, rows []int32) arrow.Array {
+func pickVariable(c arrow.Array, rows []int32, runs int) arrow.Array {
 	data := c.Data()
 	if len(rows) == 0 || data.Buffers()[1] == nil || data.Buffers()[1].Len() == 0 {
-		return pickSlices(c, rows)
+		return pickSlices(c, rows, runs)
 	}
 	from := arrow.Int32Traits.CastFromBytes(data.Buffers()[1].Bytes())[data.Offset():]
 	to := make([]int32, 1, len(rows)+1)
@@ -118,8 +118,8 @@ func pickVariable(c arrow.Array, rows []int32) arrow.Array {
 }
 
 // pickSlices is for every type. It costs something for each run of neighbouring
-// rows, and gives up, with nil, when there are many.
-func pickSlices(c arrow.Array, rows []int32) arrow.Array {
+// rows, and gives up, with nil, when there are more than most.
+func pickSlices(c arrow.Array, rows []int32, most int) arrow.Array {
 	var runs []arrow.Array
 	defer func() {
 		for _, r := range runs {
@@ -127,7 +127,7 @@ func pickSlices(c arrow.Array, rows []int32) arrow.Array {
 		}
 	}()
 	for first := 0; first < len(rows); {
-		if len(runs) == maxRuns {
+		if len(runs) == most {
 			return nil
 		}
 		end := first + 1

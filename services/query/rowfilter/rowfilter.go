@@ -5,7 +5,7 @@
 // checks every row it gets, so leaving a row in is never wrong; what is gained is
 // that the other columns of rows that are left out are neither copied nor looked
 // at. DuckDB does the same inside its own table scans, but not for table
-// functions.
+// functions. Readers that check no rows ask for [Exact].
 package rowfilter
 
 import (
@@ -17,6 +17,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	storage "github.com/lakeplane/lake/engine"
+	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/lake/predicate"
 )
 
@@ -41,11 +42,12 @@ type Source interface {
 type Table struct {
 	Source
 	where predicate.Predicate
+	exact bool // see Exact
 }
 
 // New returns a source as the predicate leaves it. Rows of the result is the
 // source's, and so the most there can be.
-func New(s Source, where predicate.Predicate) *Table { return &Table{s, where} }
+func New(s Source, where predicate.Predicate) *Table { return &Table{Source: s, where: where} }
 
 // Scan starts one pass over the rows. Conditions on columns that opts leaves out
 // are not looked at.
@@ -63,7 +65,7 @@ func (t *Table) Scan(ctx context.Context, opts storage.ScanOptions) (storage.Sca
 	if f == nil {
 		return inner, nil
 	}
-	return &scan{Scan: inner, filter: f}, nil
+	return &scan{Scan: inner, filter: f, exact: t.exact}, nil
 }
 
 // glance looks at the columns of the conditions, where there are others whose
@@ -88,6 +90,7 @@ func (t *Table) glance(columns []int) *storage.Glance {
 type scan struct {
 	storage.Scan
 	filter  narrower
+	exact   bool
 	useless atomic.Int64 // batches in a row that were not worth it
 }
 
@@ -98,33 +101,48 @@ func (s *scan) Next(ctx context.Context) (arrow.RecordBatch, error) {
 		if err != nil || s.useless.Load() >= patience {
 			return batch, err
 		}
-		if batch = s.apply(batch); batch != nil {
-			return batch, nil
+		if batch, err = s.apply(batch); batch != nil || err != nil {
+			return batch, err
 		}
 	}
 }
 
 // apply takes a batch over and returns what may be wanted of it, nil for nothing.
-func (s *scan) apply(batch arrow.RecordBatch) arrow.RecordBatch {
+func (s *scan) apply(batch arrow.RecordBatch) (arrow.RecordBatch, error) {
 	rows := int(batch.NumRows())
 	numbers := everyRow(rows)
 	defer spare.Put(numbers)
 	chosen := s.filter.narrow(batch, *numbers)
+	if len(chosen) == 0 {
+		s.useless.Store(0)
+		batch.Release()
+		return nil, nil
+	}
+	if s.exact {
+		return s.keep(batch, chosen)
+	}
 	if float64(len(chosen)) > worthwhile*float64(rows) {
 		s.useless.Add(1)
-		return batch
+		return batch, nil
 	}
 	s.useless.Store(0)
-	if len(chosen) == 0 {
+	if picked := pick(batch, chosen, maxRuns); picked != nil {
 		batch.Release()
-		return nil
+		return picked, nil
 	}
-	picked := pick(batch, chosen)
-	if picked == nil {
-		return batch
+	return batch, nil
+}
+
+// keep leaves the chosen rows and no others.
+func (s *scan) keep(batch arrow.RecordBatch, chosen []int32) (arrow.RecordBatch, error) {
+	if len(chosen) == int(batch.NumRows()) {
+		return batch, nil
 	}
-	batch.Release()
-	return picked
+	defer batch.Release()
+	if picked := pick(batch, chosen, len(chosen)); picked != nil {
+		return picked, nil
+	}
+	return nil, lake.Errorf(lake.Unknown, "%d rows of %d could not be put together", len(chosen), batch.NumRows())
 }
 
 // spare are lists of numbers that are not in use.

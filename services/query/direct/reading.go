@@ -1,0 +1,83 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package direct
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/lakeplane/lake/lake/predicate"
+	sqlengine "github.com/lakeplane/lake/services/query/engine"
+	"github.com/lakeplane/lake/services/query/rowfilter"
+)
+
+// Reading is a statement over the columns of its table.
+type Reading struct {
+	// Where is what has to be true of the rows; nil means nothing.
+	Where predicate.Predicate
+
+	columns       []int // of the result, in its order
+	schema        *arrow.Schema
+	offset, limit int64
+}
+
+// Resolve finds the columns that a statement names, given the table's schema,
+// the one the result was planned to have, and the values of the placeholders,
+// which may be nil. ok is false when reading the table would not be what the plan
+// says, or compare what SQL compares.
+func (s *Statement) Resolve(table, planned *arrow.Schema, params arrow.RecordBatch) (r *Reading, ok bool) {
+	columns, ok := s.resolveColumns(table, planned)
+	if !ok {
+		return nil, false
+	}
+	r = &Reading{columns: columns, schema: planned, offset: s.Offset, limit: s.Limit}
+	where, ok := s.resolveWhere(table, params)
+	if !ok || !rowfilter.CanTell(where, table) {
+		return nil, false
+	}
+	if len(where) > 0 {
+		r.Where = where
+	}
+	return r, true
+}
+
+func (s *Statement) resolveColumns(table, planned *arrow.Schema) (columns []int, ok bool) {
+	if s.Columns == nil {
+		for i := range table.NumFields() {
+			columns = append(columns, i)
+		}
+	}
+	for _, name := range s.Columns {
+		i, ok := columnNamed(table, name)
+		if !ok || slices.Contains(columns, i) {
+			return nil, false
+		}
+		columns = append(columns, i)
+	}
+	if len(columns) == 0 || len(columns) != planned.NumFields() {
+		return nil, false
+	}
+	for i, c := range columns {
+		stored, wanted := table.Field(c), planned.Field(i)
+		if !sqlengine.SameType(stored.Type, wanted.Type) || !sqlengine.SameType(sqlengine.Delivered(stored.Type), stored.Type) || stored.Nullable && !wanted.Nullable {
+			return nil, false
+		}
+	}
+	return columns, true
+}
+
+// columnNamed finds a column without regard to case, as SQL does. Two that
+// match are the engine's to tell apart.
+func columnNamed(table *arrow.Schema, name string) (at int, ok bool) {
+	for i, f := range table.Fields() {
+		if strings.EqualFold(f.Name, name) {
+			if ok {
+				return 0, false
+			}
+			at, ok = i, true
+		}
+	}
+	return at, ok
+}
