@@ -31,9 +31,9 @@ func TestWhichStatementsAreAnsweredDirectly(t *testing.T) {
 		"SELECT * FROM lab.t":                               {Limit: all},
 		"FROM lab.t":                                        {Limit: all},
 		"TABLE lake.lab.t":                                  {Limit: all},
-		"select note, \"id\" AS x from lab.t u":             {Columns: []string{"note", "id"}, Limit: all},
-		"SELECT id FROM lab.t LIMIT 10":                     {Columns: []string{"id"}, Limit: 10},
-		"SELECT id FROM lab.t LIMIT 5000000000 OFFSET 3":    {Columns: []string{"id"}, Limit: 5_000_000_000, Offset: 3},
+		"select note, \"id\" AS x from lab.t u":             {Columns: []direct.Column{{Name: "note"}, {Name: "id", As: "x"}}, Limit: all},
+		"SELECT id FROM lab.t LIMIT 10":                     {Columns: []direct.Column{{Name: "id"}}, Limit: 10},
+		"SELECT id FROM lab.t LIMIT 5000000000 OFFSET 3":    {Columns: []direct.Column{{Name: "id"}}, Limit: 5_000_000_000, Offset: 3},
 		"SELECT * FROM lab.t OFFSET 3":                      {Limit: all, Offset: 3},
 		"SELECT * FROM lab.t LIMIT 0":                       {},
 		"SELECT * FROM lab.t LIMIT ?":                       nil,
@@ -69,7 +69,7 @@ func TestWhichStatementsAreAnsweredDirectly(t *testing.T) {
 		"SELECT * FROM lab.t UNION ALL SELECT * FROM lab.t": nil,
 		"SELECT * FROM range(10)":                           nil,
 		"SELECT * FROM information_schema.tables":           nil,
-		"SELECT current_date FROM lab.t":                    {Columns: []string{"current_date"}, Limit: all}, // a column, if there is one
+		"SELECT current_date FROM lab.t":                    {Columns: []direct.Column{{Name: "current_date"}}, Limit: all}, // a column, if there is one
 		"SELECT * FROM lab.t WHERE id = -5 AND 3 < x AND (note BETWEEN 'a' AND $2 AND y >= $1)": {Limit: all, Where: []direct.Condition{
 			{Column: "id", Op: predicate.Equal, Value: int64(-5)}, {Column: "x", Op: predicate.Greater, Value: int64(3)},
 			{Column: "note", Op: predicate.GreaterOrEqual, Value: "a"}, {Column: "note", Op: predicate.LessOrEqual, Parameter: 2},

@@ -8,8 +8,27 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	storage "github.com/lakeplane/lake/engine"
+	sqlengine "github.com/lakeplane/lake/services/query/engine"
 	"github.com/lakeplane/lake/services/query/gate"
+	"github.com/lakeplane/lake/services/query/registration"
 )
+
+// planDirectly plans a statement that will be answered directly, and reports
+// whether it could.
+func planDirectly(stmt gate.Parsed, refs []sqlengine.Name, resolved map[sqlengine.Name]registration.Registration, params []byte) (plan sqlengine.Plan, ok bool, err error) {
+	if stmt.Kind != gate.Select || stmt.Direct == nil || len(refs) != 1 || virtualSchema(refs[0]) != nil {
+		return plan, false, nil
+	}
+	bound, err := decodeParams(params)
+	if err != nil {
+		return plan, false, err
+	}
+	if bound != nil {
+		defer bound.Release()
+	}
+	plan, ok = stmt.Direct.Plan(resolved[refs[0]].Schema, bound)
+	return plan, ok, nil
+}
 
 // directly answers a statement that only names columns, and rows in simple terms,
 // by reading its table, and reports whether it was one.

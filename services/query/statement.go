@@ -72,6 +72,10 @@ func (s *Server) bindStatement(ctx context.Context, p access.Principal, sql stri
 		return nil, err
 	}
 	out := &plan{stmt: stmt, pins: pinsOf(refs, resolved)}
+	if bound, ok, err := planDirectly(stmt, refs, resolved, params); ok || err != nil {
+		out.schema, out.parameters = bound.Schema, bound.Parameters
+		return out, err
+	}
 	key := newBoundKey(sql, params, refs, resolved)
 	bound, ok := s.memo.bound.get(key)
 	if s.metrics.memo(memoPlan, ok); !ok {

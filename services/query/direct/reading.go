@@ -49,8 +49,8 @@ func (s *Statement) resolveColumns(table, planned *arrow.Schema) (columns []int,
 			columns = append(columns, i)
 		}
 	}
-	for _, name := range s.Columns {
-		i, ok := columnNamed(table, name)
+	for _, column := range s.Columns {
+		i, ok := columnNamed(table, column.Name)
 		if !ok || slices.Contains(columns, i) {
 			return nil, false
 		}

@@ -14,14 +14,18 @@ type object = map[string]any
 
 // Statement is what a statement asks of its one table.
 type Statement struct {
-	// Columns are the columns as they are written; nil means all of them.
-	Columns []string
+	// Columns are the columns of the result; nil means all of the table's.
+	Columns []Column
 	// Where has to be true of the rows, all of it.
 	Where []Condition
 	// Offset rows are left out, and at most Limit of those that follow are
 	// wanted. math.MaxInt64 means all.
 	Offset, Limit int64
 }
+
+// Column is a column of the table, as it is written, and what the statement
+// calls it in its result, empty where it leaves that to the table.
+type Column struct{ Name, As string }
 
 // Read returns what a statement that only names columns asks for, and nil for
 // every other one. The statement has passed the gate.
@@ -77,7 +81,7 @@ func isTable(v any) bool {
 // qualifier may be the field of a struct.
 func (s *Statement) readColumns(v any) bool {
 	list, _ := v.([]any)
-	for i, v := range list {
+	for _, v := range list {
 		n, _ := v.(object)
 		switch n["class"] {
 		case "STAR":
@@ -87,10 +91,8 @@ func (s *Statement) readColumns(v any) bool {
 			if !ok {
 				return false
 			}
-			if i == 0 {
-				s.Columns = make([]string, 0, len(list))
-			}
-			s.Columns = append(s.Columns, name)
+			as, _ := n["alias"].(string)
+			s.Columns = append(s.Columns, Column{name, as})
 		default:
 			return false
 		}

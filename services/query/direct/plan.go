@@ -1,0 +1,89 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package direct
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	sqlengine "github.com/lakeplane/lake/services/query/engine"
+)
+
+// Plan describes the result as the SQL engine would, given the table's schema and
+// the values of the placeholders, which may be nil. ok is false where only the
+// engine knows, or where the statement is its to refuse.
+func (s *Statement) Plan(table *arrow.Schema, params arrow.RecordBatch) (plan sqlengine.Plan, ok bool) {
+	fields := make([]arrow.Field, 0, table.NumFields())
+	if s.Columns == nil {
+		fields = append(fields, table.Fields()...)
+	}
+	for _, column := range s.Columns {
+		c, ok := columnNamed(table, column.Name)
+		if !ok {
+			return plan, false
+		}
+		f := table.Field(c)
+		if column.As != "" {
+			f.Name = column.As
+		}
+		fields = append(fields, f)
+	}
+	for i, f := range fields {
+		same := func(other arrow.Field) bool { return strings.EqualFold(f.Name, other.Name) }
+		if !inSQL(f.Type) || slices.ContainsFunc(fields[:i], same) {
+			return plan, false
+		}
+	}
+	plan.Schema = arrow.NewSchema(fields, nil)
+	if plan.Parameters, ok = s.parameters(table); !ok {
+		return plan, false
+	}
+	if params != nil || plan.Parameters.NumFields() == 0 {
+		_, ok = s.Resolve(table, plan.Schema, params)
+	}
+	return plan, ok
+}
+
+// parameters are the placeholders, each of its column's type.
+func (s *Statement) parameters(table *arrow.Schema) (*arrow.Schema, bool) {
+	var fields []arrow.Field
+	for _, c := range s.Where {
+		if c.Parameter == 0 {
+			continue
+		}
+		column, ok := columnNamed(table, c.Column)
+		if !ok || c.Parameter > len(s.Where) {
+			return nil, false
+		}
+		for len(fields) < c.Parameter {
+			fields = append(fields, arrow.Field{Nullable: true})
+		}
+		f := &fields[c.Parameter-1]
+		if f.Type != nil {
+			return nil, false // it stands in two places, which both have a say
+		}
+		f.Name, f.Type = strconv.Itoa(c.Parameter), table.Field(column).Type
+	}
+	for _, f := range fields {
+		if f.Type == nil || !wholeNumbers(f.Type) && f.Type.ID() != arrow.STRING {
+			return nil, false
+		}
+	}
+	return arrow.NewSchema(fields, nil), true
+}
+
+// inSQL reports whether SQL has values of a type as they are stored.
+func inSQL(dt arrow.DataType) bool {
+	switch dt.ID() {
+	case arrow.BOOL, arrow.INT8, arrow.INT16, arrow.INT32, arrow.INT64, arrow.UINT8, arrow.UINT16, arrow.UINT32, arrow.UINT64,
+		arrow.FLOAT32, arrow.FLOAT64, arrow.STRING, arrow.LARGE_STRING, arrow.BINARY, arrow.LARGE_BINARY, arrow.DATE32, arrow.TIMESTAMP:
+		return true
+	case arrow.LIST, arrow.LARGE_LIST, arrow.FIXED_SIZE_LIST, arrow.STRUCT:
+		fields := dt.(arrow.NestedType).Fields()
+		return len(fields) > 0 && !slices.ContainsFunc(fields, func(f arrow.Field) bool { return !inSQL(f.Type) })
+	}
+	return false
+}
