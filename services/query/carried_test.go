@@ -36,7 +36,7 @@ func TestTypesThatSQLLacksComeBackAsStored(t *testing.T) {
 	over := rows(t, schema, `[{"id":3,"half":0.5,"took":7,"big":"1234567890123456789012345678901234567890.5000","vec":[1,2]}]`)
 	_, err = appendRows(t, c, name, over, false)
 	require.NoError(t, err)
-	_, err = run(t, c, "SELECT big FROM lab.carried WHERE id > 0")
+	_, err = run(t, c, "SELECT big FROM lab.carried WHERE id + 0 > 0")
 	require.Equal(t, codes.Unimplemented, status.Code(err), "%v", err)
 	require.ErrorContains(t, err, "column carried.big: the value 1234567890123456789012345678901234567890.5000 has more digits")
 	require.True(t, array.Equal(over.Column(3), mustRun(t, c, "SELECT big FROM lab.carried OFFSET 2").batches[0].Column(0)), "who only reads gets every value")

@@ -71,8 +71,10 @@ func TestWhichStatementsAreAnsweredDirectly(t *testing.T) {
 		"SELECT * FROM information_schema.tables":           nil,
 		"SELECT current_date FROM lab.t":                    {Columns: []direct.Column{{Name: "current_date"}}, Limit: all}, // a column, if there is one
 		"SELECT * FROM lab.t WHERE id = -5 AND 3 < x AND (note BETWEEN 'a' AND $2 AND y >= $1)": {Limit: all, Where: []direct.Condition{
-			{Column: "id", Op: predicate.Equal, Value: int64(-5)}, {Column: "x", Op: predicate.Greater, Value: int64(3)},
-			{Column: "note", Op: predicate.GreaterOrEqual, Value: "a"}, {Column: "note", Op: predicate.LessOrEqual, Parameter: 2},
+			{Column: "id", Op: predicate.Equal, Value: int64(-5)},
+			{Column: "x", Op: predicate.Greater, Value: int64(3)},
+			{Column: "note", Op: predicate.GreaterOrEqual, Value: "a"},
+			{Column: "note", Op: predicate.LessOrEqual, Parameter: 2},
 			{Column: "y", Op: predicate.GreaterOrEqual, Parameter: 1},
 		}},
 		"SELECT * FROM lab.t WHERE id < x":                      nil,

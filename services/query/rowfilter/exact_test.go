@@ -69,7 +69,10 @@ func TestWhatCannotBeTold(t *testing.T) {
 		predicate.Compare{Column: 7, Op: predicate.Less, Value: "b"},
 		predicate.Compare{Column: 7, Op: predicate.Equal, Value: int64(1)},
 		predicate.Compare{Column: 9, Op: predicate.Equal, Value: int64(1)},
-		predicate.Null{Column: 1}, predicate.In{Column: 1, Values: []any{int64(1)}}, predicate.And{ok}, predicate.Or{ok},
+		predicate.Null{Column: 1},
+		predicate.In{Column: 1, Values: []any{int64(1)}},
+		predicate.And{ok},
+		predicate.Or{ok},
 	} {
 		require.False(t, CanTell(predicate.And{ok, p}, schema), "%+v", p)
 	}
