@@ -22,6 +22,7 @@ const (
 	drops          = 1000
 	objectsPerDrop = 10
 	bulkObjects    = 100_000
+	largeDrops     = 3
 	takeovers      = 3
 	// endWithin bounds any procedure here: many times its bar.
 	endWithin = 5 * time.Minute
@@ -178,34 +179,56 @@ func (d *deployment) manyDrops(ctx context.Context) ([]figure, error) {
 }
 
 // oneLargeDrop deletes many objects of one table; the peer removes as many files of
-// the same disk one by one, without any sync.
+// the same disk one by one, without any sync. They take turns, and what counts is the
+// ratio of neighbours: a disk has better and worse minutes.
 func (d *deployment) oneLargeDrop(ctx context.Context) ([]figure, error) {
-	raw := filepath.Join(d.dir, "raw")
-	if err := fillFolder(raw, bulkObjects); err != nil {
-		return nil, err
+	var dropped, peer, ratios []float64
+	for round := range largeDrops {
+		raw, err := d.removeFiles(filepath.Join(d.dir, fmt.Sprintf("raw%d", round)))
+		if err != nil {
+			return nil, err
+		}
+		rate, err := d.dropLarge(ctx, fmt.Sprintf("large%d", round))
+		if err != nil {
+			return nil, err
+		}
+		dropped, peer, ratios = append(dropped, rate), append(peer, raw), append(ratios, rate/raw)
+	}
+	name := fmt.Sprintf("one drop of %d objects", bulkObjects)
+	return []figure{
+		summary("procedures", name, "Lake, to the end of the procedure", "objects/s", dropped),
+		summary("procedures", name, "os.Remove", "objects/s", peer),
+		summary("procedures", name, "Lake ÷ os.Remove, by turns", "ratio", ratios),
+	}, nil
+}
+
+// removeFiles makes files and returns how many a second os.Remove deletes of them.
+func (d *deployment) removeFiles(folder string) (rate float64, err error) {
+	if err := fillFolder(folder, bulkObjects); err != nil {
+		return 0, err
 	}
 	began := time.Now()
 	for i := range bulkObjects {
-		if err := os.Remove(filepath.Join(raw, fileName(i))); err != nil {
-			return nil, err
+		if err := os.Remove(filepath.Join(folder, fileName(i))); err != nil {
+			return 0, err
 		}
 	}
-	rawRate := bulkObjects / time.Since(began).Seconds()
-	table := lake.TableName{Namespace: "bench", Name: "large"}
+	return bulkObjects / time.Since(began).Seconds(), nil
+}
+
+// dropLarge makes a table and returns how many objects a second its drop deletes.
+func (d *deployment) dropLarge(ctx context.Context, name string) (rate float64, err error) {
+	table := lake.TableName{Namespace: "bench", Name: name}
 	if _, err := d.table(ctx, table, bulkObjects); err != nil {
-		return nil, err
+		return 0, err
 	}
-	began = time.Now()
+	began := time.Now()
 	id, err := d.drop(ctx, table)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	if _, err := d.await(ctx, id); err != nil {
-		return nil, err
-	}
-	rate := bulkObjects / time.Since(began).Seconds()
-	name := fmt.Sprintf("one drop of %d objects", bulkObjects)
-	return []figure{one(name, "Lake, to the end of the procedure", "objects/s", rate), one(name, "os.Remove", "objects/s", rawRate)}, nil
+	_, err = d.await(ctx, id)
+	return bulkObjects / time.Since(began).Seconds(), err
 }
 
 // takeover kills the worker that deletes, and waits until another goes on.
