@@ -110,7 +110,7 @@ func directStack(t *testing.T) (s *stack, answered func() float64) {
 	t.Helper()
 	s = newStack(t, func(o *lanceengine.Options) { o.HoldBytes = -1 })
 	metrics := prometheus.NewRegistry()
-	s.addr = s.replica(t, func(o *query.Options) { o.Metrics = metrics })
+	s.addr = s.replica(t, func(o *query.Options) { o.Metrics, o.AnswerBytes = metrics, -1 })
 	name := create(t, s.catalog(t), "lab.types", everyType())
 	c := s.client(t)
 	for i := range 5 {
