@@ -95,3 +95,40 @@ func TestExactKeepsRowsOfEveryColumnApart(t *testing.T) {
 		require.EqualValues(t, 1, value(got.Column(2), i))
 	}
 }
+
+// TestNoneIsCertain compares what is said without a list of rows with the list.
+func TestNoneIsCertain(t *testing.T) {
+	said := 0
+	for seed := range uint64(3000) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		given := random(rng, rng.IntN(6))
+		f := compile(randomPredicate(rng, given, 1), schema, everyColumn())
+		if f != nil && none(f, given) {
+			said++
+			numbers := everyRow(int(given.NumRows()))
+			require.Empty(t, f.narrow(given, *numbers), "seed %d", seed)
+		}
+		given.Release()
+	}
+	require.Greater(t, said, 100)
+}
+
+func everyColumn() (out []int) {
+	for i := range schema.NumFields() {
+		out = append(out, i)
+	}
+	return out
+}
+
+func BenchmarkNone(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	batch := random(rng, 8192)
+	defer batch.Release()
+	f := compile(predicate.Compare{Column: 1, Op: predicate.Equal, Value: int64(99)}, schema, everyColumn())
+	b.SetBytes(8 * 8192)
+	for b.Loop() {
+		if !none(f, batch) {
+			b.Fatal("there is one")
+		}
+	}
+}

@@ -80,6 +80,9 @@ func (t *Table) glance(columns []int) *storage.Glance {
 		return nil
 	}
 	return &storage.Glance{Columns: look, Wanted: func(batch arrow.RecordBatch) bool {
+		if none(f, batch) {
+			return false
+		}
 		numbers := everyRow(int(batch.NumRows()))
 		defer spare.Put(numbers)
 		return len(f.narrow(batch, *numbers)) > 0
@@ -109,6 +112,11 @@ func (s *scan) Next(ctx context.Context) (arrow.RecordBatch, error) {
 
 // apply takes a batch over and returns what may be wanted of it, nil for nothing.
 func (s *scan) apply(batch arrow.RecordBatch) (arrow.RecordBatch, error) {
+	if none(s.filter, batch) {
+		s.useless.Store(0)
+		batch.Release()
+		return nil, nil
+	}
 	rows := int(batch.NumRows())
 	numbers := everyRow(rows)
 	defer spare.Put(numbers)
