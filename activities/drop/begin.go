@@ -23,6 +23,9 @@ func (a *Activities) Begin(ctx context.Context, in workflows.DropStep) (workflow
 	return a.run(ctx, in, func(ctx context.Context, h *held, out *workflows.DropProgress) error {
 		if passed(h.Record(), workflows.PhaseWaiting) {
 			out.Done = true
+			if !in.Quick {
+				return h.Release(ctx, nil)
+			}
 			return a.goOn(ctx, h, in, out)
 		}
 		if end := h.tombstone.PurgeAfter; a.opts.Now().Before(end) {
@@ -44,27 +47,27 @@ func (a *Activities) Begin(ctx context.Context, in workflows.DropStep) (workflow
 	})
 }
 
-// goOn does what a quick activity can of what follows the point of no return, and
-// gives the record free.
+// goOn does what an activity can of what follows the point of no return, and gives the
+// record free. Each step that it does costs no activity of its own.
 func (a *Activities) goOn(ctx context.Context, h *held, in workflows.DropStep, out *workflows.DropProgress) error {
-	if !in.Quick {
-		return h.Release(ctx, nil)
-	}
 	defer func() { out.Phase = workflows.Phase(h.Record().Phase) }()
 	for _, part := range []struct {
 		phase workflows.Phase
-		do    func(context.Context, *held, workflows.DropStep, closing) (bool, error)
+		do    func(context.Context, *held, workflows.DropStep) (bool, error)
 	}{{workflows.PhaseObjects, a.deleteObjects}, {workflows.PhaseHistory, a.clearHistory}} {
 		if passed(h.Record(), part.phase) {
 			continue
 		}
-		if done, err := part.do(ctx, h, in, h.Commit); err != nil {
+		if done, err := part.do(ctx, h, in); err != nil {
 			return err
 		} else if !done || h.Held() {
 			return h.Release(ctx, nil)
 		}
 	}
-	err := a.finish(ctx, h, in, out)
+	if err := a.outwait(ctx, a.settled(h).Sub(a.opts.Now())); err != nil {
+		return err
+	}
+	err := a.finish(ctx, h, out)
 	out.Again = false // the phase says so
 	return err
 }

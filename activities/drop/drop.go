@@ -82,7 +82,7 @@ var DefaultBudget = lease.Budget{Time: 20 * time.Second, Items: 1_000_000}
 // commit of it covers: a table of a few hundred objects is gone within it.
 var quickBudget = lease.Budget{Time: 2 * time.Second, Items: 2000}
 
-const quickPage = objstore.MaxPage
+const quickPage = 2 * objstore.MaxPage
 
 // budget bounds one activity, and page says what a commit of its cursor covers.
 func (a *Activities) budget(in workflows.DropStep) (b lease.Budget, page int) {

@@ -24,18 +24,16 @@ func (a *Activities) Finish(ctx context.Context, in workflows.DropStep) (workflo
 			out.Again = true
 			return h.Release(ctx, nil)
 		}
-		return a.finish(ctx, h, in, out)
+		return a.finish(ctx, h, out)
 	})
 }
 
+// settled is when a location that looks empty is believed to be.
+func (a *Activities) settled(h *held) time.Time { return h.tombstone.DroppedAt.Add(a.opts.Settle) }
+
 // finish ends the drop, or says for what to wait or that something is left.
-func (a *Activities) finish(ctx context.Context, h *held, in workflows.DropStep, out *workflows.DropProgress) error {
-	settled := h.tombstone.DroppedAt.Add(a.opts.Settle)
-	if in.Quick {
-		if err := a.outwait(ctx, settled.Sub(a.opts.Now())); err != nil {
-			return err
-		}
-	}
+func (a *Activities) finish(ctx context.Context, h *held, out *workflows.DropProgress) error {
+	settled := a.settled(h)
 	if a.opts.Now().Before(settled) {
 		out.Wait = &settled
 		return h.Release(ctx, nil)

@@ -29,33 +29,35 @@ func (a *Activities) ClearHistory(ctx context.Context, in workflows.DropStep) (w
 			return h.Release(ctx, nil)
 		}
 		var err error
-		out.Done, err = a.clearHistory(ctx, h, in, h.Release)
-		return err
+		if out.Done, err = a.clearHistory(ctx, h, in); err != nil {
+			return err
+		}
+		return h.Release(ctx, nil)
 	})
 }
 
 // clearHistory deletes version records until none is left, which it reports, or until
 // the activity should return.
-func (a *Activities) clearHistory(ctx context.Context, h *held, in workflows.DropStep, end closing) (done bool, err error) {
+func (a *Activities) clearHistory(ctx context.Context, h *held, in workflows.DropStep) (done bool, err error) {
 	if err := h.begun(); err != nil {
 		return false, err
 	}
 	budget, _ := a.budget(in)
 	for meter := budget.Start(ctx); ; {
-		n, last, err := a.clearPage(ctx, h, end)
+		n, last, err := a.clearPage(ctx, h)
 		if err != nil || last {
 			return last, err
 		}
 		activity.RecordHeartbeat(ctx, h.Record().Cursor)
 		if meter.Add(n); meter.Spent() || h.Held() {
-			return false, end(ctx, nil)
+			return false, nil
 		}
 	}
 }
 
 // clearPage deletes one scanned page and moves the cursor, or, with the last page, the
 // phase.
-func (a *Activities) clearPage(ctx context.Context, h *held, end closing) (n int, last bool, err error) {
+func (a *Activities) clearPage(ctx context.Context, h *held) (n int, last bool, err error) {
 	prefix := h.engine.HistoryPrefix(h.snapshot().Location)
 	page, err := a.store.Scan(ctx, prefix, h.Record().Cursor, historyPage)
 	if err != nil {
@@ -65,11 +67,8 @@ func (a *Activities) clearPage(ctx context.Context, h *held, end closing) (n int
 	for _, row := range page.Records {
 		ops = append(ops, metastore.Remove(row.Key, row.Value))
 	}
-	commit := h.Commit
-	if last = page.Next == ""; last {
-		commit = end
-	}
-	err = commit(ctx, func(p *catalog.Procedure) {
+	last = page.Next == ""
+	err = h.Commit(ctx, func(p *catalog.Procedure) {
 		p.Cursor = page.Next
 		count(p, workflows.CountHistory, int64(len(page.Records)))
 		if last {

@@ -11,7 +11,6 @@ import (
 	"github.com/lakeplane/lake/activities/lease"
 	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/lake"
-	"github.com/lakeplane/lake/metastore"
 	"github.com/lakeplane/lake/objstore"
 	"github.com/lakeplane/lake/workflows"
 )
@@ -23,30 +22,25 @@ import (
 // after each page, so a crash repeats at most one page; what it had deleted of
 // that page is not counted. What takes longer than a moment is counted, so that
 // people see how far it is.
+//
+// With the last object it goes on to what [Activities.ClearHistory] and
+// [Activities.Finish] do, as far as nobody must be waited for.
 func (a *Activities) DeleteObjects(ctx context.Context, in workflows.DropStep) (workflows.DropProgress, error) {
 	return a.run(ctx, in, func(ctx context.Context, h *held, out *workflows.DropProgress) error {
-		if passed(h.Record(), workflows.PhaseObjects) {
-			out.Done = true
-			return h.Release(ctx, nil)
-		}
-		var err error
-		out.Done, err = a.deleteObjects(ctx, h, in, h.Release)
+		err := a.goOn(ctx, h, in, out)
+		out.Done = passed(h.Record(), workflows.PhaseObjects)
 		return err
 	})
 }
 
-// closing is how a part of a drop ends: with [lease.Lease.Commit] where another part
-// follows in the same activity, with Release where none does.
-type closing func(ctx context.Context, change func(*catalog.Procedure), ops ...metastore.Op) error
-
 // deleteObjects deletes objects until none is left, which it reports, or until the
 // activity should return.
-func (a *Activities) deleteObjects(ctx context.Context, h *held, in workflows.DropStep, end closing) (done bool, err error) {
+func (a *Activities) deleteObjects(ctx context.Context, h *held, in workflows.DropStep) (done bool, err error) {
 	if err := h.begun(); err != nil {
 		return false, err
 	}
 	budget, size := a.budget(in)
-	r := &removal{held: h, meter: budget.Start(ctx), end: end}
+	r := &removal{held: h, meter: budget.Start(ctx)}
 	if !in.Quick {
 		r.measureAt = time.Now().Add(a.patience())
 	}
@@ -67,7 +61,7 @@ func (a *Activities) deleteObjects(ctx context.Context, h *held, in workflows.Dr
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
-	return true, end(ctx, func(p *catalog.Procedure) { a.toHistory(h, p) }, h.guard()) // there were none
+	return true, h.Commit(ctx, func(p *catalog.Procedure) { a.toHistory(h, p) }, h.guard()) // there were none
 }
 
 // removal is the deletion of objects by one activity.
@@ -75,21 +69,18 @@ type removal struct {
 	*held
 	meter *lease.Meter
 	speed pace
-	end   closing
 	// measureAt is when what is left is counted, if that is not known then; zero
 	// when it is not, or was.
 	measureAt time.Time
 }
 
-// breakOff ends an activity that did not get through. What is left is counted before
-// the next one, unless somebody waits for this one to return.
+// breakOff counts what is left after an activity that did not get through, unless
+// somebody waits for it to return.
 func (a *Activities) breakOff(ctx context.Context, r *removal) error {
-	if !r.measureAt.IsZero() && !r.Held() {
-		if err := a.measure(ctx, r.held); err != nil {
-			return err
-		}
+	if r.measureAt.IsZero() || r.Held() {
+		return nil
 	}
-	return r.end(ctx, nil)
+	return a.measure(ctx, r.held)
 }
 
 // toHistory moves a record on to the next phase.
@@ -213,11 +204,7 @@ func (a *Activities) deletePage(ctx context.Context, r *removal, infos []objstor
 	if err := a.deleteAll(ctx, r, keys); err != nil {
 		return err
 	}
-	commit := r.Commit
-	if last {
-		commit = r.end
-	}
-	return commit(ctx, func(p *catalog.Procedure) {
+	return r.Commit(ctx, func(p *catalog.Procedure) {
 		p.Cursor = keys[len(keys)-1]
 		if p.Progress.Of != workflows.CountObjects {
 			p.Progress = catalog.Progress{Of: workflows.CountObjects}
