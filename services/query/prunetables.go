@@ -23,6 +23,10 @@ func (s *Server) pruneTables(ctx context.Context, req sqlengine.Request, filters
 	if filters.Empty() {
 		return nil
 	}
+	if first, ok := filters.First(storedTables(pins, snapshots)); ok {
+		firstOf(req, first, pins, snapshots)
+		return nil
+	}
 	wanted := predicates(filters, pins, snapshots, req.Params)
 	parts := make(map[int]*rowfilter.Table, len(wanted))
 	for i, where := range wanted {
@@ -41,15 +45,34 @@ func (s *Server) pruneTables(ctx context.Context, req sqlengine.Request, filters
 	return nil
 }
 
+// firstOf puts, for the table of which the statement wants the first rows, one
+// that leaves out others.
+func firstOf(req sqlengine.Request, first prune.First, pins []ticket.Pin, snapshots []storage.Dataset) {
+	table := snapshots[first.Table]
+	if first.Rows > rowfilter.MostFirst || !rowfilter.Sortable(table.Schema().Field(first.Column).Type) {
+		return
+	}
+	for name := range req.Tables {
+		if i, ok := storedAt(name, pins); ok && i == first.Table {
+			req.Tables[name] = rowfilter.NewFirst(table, rowfilter.Order{Column: first.Column, Descending: first.Descending, Rows: int(first.Rows)})
+		}
+	}
+}
+
 // predicates are the conditions on the rows of each snapshot, by its place.
 func predicates(filters prune.Statement, pins []ticket.Pin, snapshots []storage.Dataset, params arrow.RecordBatch) map[int]predicate.Predicate {
-	return filters.Predicates(func(ref prune.Ref) (prune.Table, bool) {
+	return filters.Predicates(storedTables(pins, snapshots), params)
+}
+
+// storedTables tells what references stand for: a snapshot, by its place.
+func storedTables(pins []ticket.Pin, snapshots []storage.Dataset) func(prune.Ref) (prune.Table, bool) {
+	return func(ref prune.Ref) (prune.Table, bool) {
 		i, ok := storedAt(sqlengine.Name{Catalog: ref.Catalog, Namespace: ref.Schema, Table: ref.Table}, pins)
 		if !ok {
 			return prune.Table{}, false
 		}
 		return prune.Table{ID: i, Schema: snapshots[i].Schema()}, true
-	}, params)
+	}
 }
 
 // storedAt finds the pin of a reference that is no view of the directory.

@@ -26,6 +26,8 @@ type Statement struct {
 	scopes []scope
 	// whole are references whose rows are all wanted.
 	whole []Ref
+	// top is what else a statement says that has no conditions, or nil.
+	top *top
 }
 
 // scope is one SELECT: its tables, and what must hold for its rows.
@@ -112,6 +114,9 @@ func (s Statement) Predicates(lookup func(Ref) (Table, bool), params arrow.Recor
 func (s Statement) Bytes() int {
 	const each = 256
 	n := each * len(s.whole)
+	if s.top != nil {
+		n += 2 * each
+	}
 	for _, sc := range s.scopes {
 		n += each * (1 + len(sc.tables) + countOf(sc.where))
 	}
@@ -135,4 +140,4 @@ func countOf(all []condition) (n int) {
 }
 
 // Empty reports whether the statement asks for everything.
-func (s Statement) Empty() bool { return len(s.scopes) == 0 }
+func (s Statement) Empty() bool { return len(s.scopes) == 0 && s.top == nil }

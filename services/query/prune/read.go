@@ -21,7 +21,7 @@ func Read(node map[string]any) Statement {
 			return r.out
 		}
 	}
-	return Statement{}
+	return Statement{top: readTop(node)}
 }
 
 type reader struct{ out Statement }

@@ -1,0 +1,173 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package prune
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+)
+
+// top is what a statement sorts the rows of its one table by, when it wants only
+// the first of them.
+type top struct {
+	scope      scope
+	column     []string
+	descending bool
+	rows       int64
+}
+
+// First says that a statement wants the first rows of a table, and no others,
+// by the order of a column. Nulls come last; rows that are equal in the column
+// are all wanted.
+type First struct {
+	// Table is the table's ID.
+	Table      int
+	Column     int
+	Descending bool
+	Rows       int64
+}
+
+// First returns what the statement wants of its table if that is all it wants.
+func (s Statement) First(lookup func(Ref) (Table, bool)) (f First, ok bool) {
+	if s.top == nil {
+		return f, false
+	}
+	t, ok := lookup(s.top.scope.tables[0].ref)
+	if !ok {
+		return f, false
+	}
+	b := &binder{scope: &s.top.scope, tables: []Table{t}}
+	at, ok := b.find(s.top.column)
+	return First{Table: t.ID, Column: at, Descending: s.top.descending, Rows: s.top.rows}, ok
+}
+
+// readTop reads a statement that selects columns of one table as they are, so
+// that a name in ORDER BY cannot mean anything else, and does nothing with its
+// rows but to sort them and to take the first.
+func readTop(n object) *top {
+	if n["type"] != "SELECT_NODE" || n["aggregate_handling"] != "STANDARD_HANDLING" ||
+		!onlyHas(n, "type", "aggregate_handling", "select_list", "from_table", "modifiers") || !onlyColumns(n["select_list"]) {
+		return nil
+	}
+	table, _ := n["from_table"].(object)
+	if table["type"] != "BASE_TABLE" || !onlyHas(table, "type", "alias", "query_location", "catalog_name", "schema_name", "table_name") {
+		return nil
+	}
+	f := &from{reader: &reader{}}
+	f.table(table)
+	modifiers, _ := n["modifiers"].([]any)
+	if len(f.tables) != 1 || len(modifiers) != 2 {
+		return nil
+	}
+	t := &top{scope: scope{tables: f.tables}}
+	if !t.readOrder(modifiers[0]) || !t.readLimit(modifiers[1]) {
+		return nil
+	}
+	return t
+}
+
+// onlyHas reports whether the tree says nothing beside those keys.
+func onlyHas(n object, keys ...string) bool {
+	for key, v := range n {
+		if !slices.Contains(keys, key) && !saysNothing(v) {
+			return false
+		}
+	}
+	return true
+}
+
+func saysNothing(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case bool:
+		return !v
+	case string:
+		return v == ""
+	case []any:
+		return len(v) == 0
+	case object:
+		return onlyHas(v)
+	}
+	return false
+}
+
+// onlyColumns takes columns under their own names, and a star.
+func onlyColumns(v any) bool {
+	list, _ := v.([]any)
+	for _, e := range list {
+		n, _ := e.(object)
+		switch n["class"] {
+		case "STAR":
+			if !onlyHas(n, "class", "type", "query_location") {
+				return false
+			}
+		case "COLUMN_REF":
+			if !onlyHas(n, "class", "type", "query_location", "column_names") {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return len(list) > 0
+}
+
+// readOrder takes the first thing sorted by, with nulls last, which is where
+// they are by themselves.
+func (t *top) readOrder(v any) bool {
+	n, _ := v.(object)
+	orders, _ := n["orders"].([]any)
+	if n["type"] != "ORDER_MODIFIER" || len(orders) == 0 || !onlyHas(n, "type", "orders") {
+		return false
+	}
+	first, _ := orders[0].(object)
+	switch first["type"] {
+	case "DESCENDING":
+		t.descending = true
+	case "ASCENDING", "ORDER_DEFAULT":
+	default:
+		return false
+	}
+	if nulls := text(first["null_order"]); nulls != "ORDER_DEFAULT" && nulls != "NULLS_LAST" && nulls != "NULLS LAST" {
+		return false
+	}
+	t.column = column(first["expression"])
+	return t.column != nil
+}
+
+// readLimit takes a constant number of rows, after others that are constant,
+// too.
+func (t *top) readLimit(v any) bool {
+	n, _ := v.(object)
+	if n["type"] != "LIMIT_MODIFIER" || n["limit"] == nil || !onlyHas(n, "type", "limit", "offset") {
+		return false
+	}
+	limit, ok := wholeNumber(n["limit"])
+	if !ok || limit == 0 {
+		return false
+	}
+	offset := int64(0)
+	if n["offset"] != nil {
+		if offset, ok = wholeNumber(n["offset"]); !ok {
+			return false
+		}
+	}
+	t.rows = limit + offset
+	return true
+}
+
+// wholeNumber reads a constant from 0 that is not so large that two of them
+// overflow.
+func wholeNumber(v any) (int64, bool) {
+	n, _ := v.(object)
+	value, _ := n["value"].(object)
+	kind, _ := value["type"].(object)
+	if n["class"] != "CONSTANT" || value["is_null"] != false || kind["id"] != "INTEGER" && kind["id"] != "BIGINT" {
+		return 0, false
+	}
+	number, _ := value["value"].(json.Number)
+	i, err := number.Int64()
+	return i, err == nil && i >= 0 && i <= math.MaxInt32
+}
