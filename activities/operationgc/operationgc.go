@@ -260,8 +260,8 @@ func (a *Activities) Count(ctx context.Context, step workflows.OperationGCStep) 
 
 func (a *Activities) count(ctx context.Context, step workflows.OperationGCStep) (workflows.OperationGCProgress, error) {
 	out := workflows.OperationGCProgress{Cursor: step.Cursor, Counters: maps.Clone(step.Counters)}
-	if out.Counters == nil {
-		out.Counters = workflows.Counters{}
+	if out.Counters == nil { // none is an answer, too
+		out.Counters = workflows.Counters{workflows.CountOperationsSeen: 0, workflows.CountOperationsRemoved: 0}
 	}
 	for meter := a.opts.Budget.Start(ctx); ; {
 		page, next, err := a.catalog.Operations(ctx, out.Cursor, readPage)

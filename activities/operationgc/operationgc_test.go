@@ -142,6 +142,16 @@ func TestItForgetsWhatIsTooOldAndNothingElse(t *testing.T) {
 	require.Equal(t, record.Raw(), f.Procedure(t, ref).Raw())
 }
 
+// TestADryRunOfNothingSaysSo: an operator who sees no number does not know whether
+// anything was counted.
+func TestADryRunOfNothingSaysSo(t *testing.T) {
+	f := setup(t, inMemory(t), operationgc.Options{})
+	out, err := f.run(workflows.OperationGCCount, workflows.OperationGCStep{})
+	require.NoError(t, err)
+	require.True(t, out.Over)
+	require.Equal(t, workflows.Counters{workflows.CountOperationsSeen: 0, workflows.CountOperationsRemoved: 0}, out.Counters)
+}
+
 func TestADryRunCounts(t *testing.T) {
 	f := setup(t, inMemory(t), operationgc.Options{Budget: lease.Budget{Items: 1000}})
 	f.Operations(t, 1200, ago(tooOld))

@@ -182,53 +182,56 @@ func (d *deployment) manyDrops(ctx context.Context) ([]figure, error) {
 // the same disk one by one, without any sync. They take turns, and what counts is the
 // ratio of neighbours: a disk has better and worse minutes.
 func (d *deployment) oneLargeDrop(ctx context.Context) ([]figure, error) {
-	var dropped, peer, ratios []float64
+	var dropped, peer, rates, times []float64
 	for round := range largeDrops {
 		raw, err := d.removeFiles(filepath.Join(d.dir, fmt.Sprintf("raw%d", round)))
 		if err != nil {
 			return nil, err
 		}
-		rate, err := d.dropLarge(ctx, fmt.Sprintf("large%d", round))
+		drop, err := d.dropLarge(ctx, fmt.Sprintf("large%d", round))
 		if err != nil {
 			return nil, err
 		}
-		dropped, peer, ratios = append(dropped, rate), append(peer, raw), append(ratios, rate/raw)
+		dropped, peer = append(dropped, bulkObjects/drop.wall.Seconds()), append(peer, bulkObjects/raw.wall.Seconds())
+		rates, times = append(rates, raw.wall.Seconds()/drop.wall.Seconds()), append(times, raw.cpu.Seconds()/drop.cpu.Seconds())
 	}
 	name := fmt.Sprintf("one drop of %d objects", bulkObjects)
 	return []figure{
 		summary("procedures", name, "Lake, to the end of the procedure", "objects/s", dropped),
 		summary("procedures", name, "os.Remove", "objects/s", peer),
-		summary("procedures", name, "Lake ÷ os.Remove, by turns", "ratio", ratios),
+		summary("procedures", name, "rate of Lake ÷ os.Remove, by turns", "ratio", rates),
+		summary("procedures", name, "processor time of os.Remove ÷ all of Lake's and Temporal's", "CPU ratio", times),
 	}, nil
 }
 
-// removeFiles makes files and returns how many a second os.Remove deletes of them.
-func (d *deployment) removeFiles(folder string) (rate float64, err error) {
+// removeFiles makes files and measures how os.Remove deletes them.
+func (d *deployment) removeFiles(folder string) (cost, error) {
 	if err := fillFolder(folder, bulkObjects); err != nil {
-		return 0, err
+		return cost{}, err
 	}
-	began := time.Now()
-	for i := range bulkObjects {
-		if err := os.Remove(filepath.Join(folder, fileName(i))); err != nil {
-			return 0, err
+	return measure(nil, func() error {
+		for i := range bulkObjects {
+			if err := os.Remove(filepath.Join(folder, fileName(i))); err != nil {
+				return err
+			}
 		}
-	}
-	return bulkObjects / time.Since(began).Seconds(), nil
+		return nil
+	})
 }
 
-// dropLarge makes a table and returns how many objects a second its drop deletes.
-func (d *deployment) dropLarge(ctx context.Context, name string) (rate float64, err error) {
+// dropLarge makes a table and measures its drop.
+func (d *deployment) dropLarge(ctx context.Context, name string) (cost, error) {
 	table := lake.TableName{Namespace: "bench", Name: name}
 	if _, err := d.table(ctx, table, bulkObjects); err != nil {
-		return 0, err
+		return cost{}, err
 	}
-	began := time.Now()
-	id, err := d.drop(ctx, table)
-	if err != nil {
-		return 0, err
-	}
-	_, err = d.await(ctx, id)
-	return bulkObjects / time.Since(began).Seconds(), err
+	return measure(d.pids(), func() error {
+		id, err := d.drop(ctx, table)
+		if err == nil {
+			_, err = d.await(ctx, id)
+		}
+		return err
+	})
 }
 
 // takeover kills the worker that deletes, and waits until another goes on.
