@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math/bits"
 	"slices"
 	"sync/atomic"
 
@@ -60,9 +61,12 @@ func (st *statement) openScan(body []byte) error {
 }
 
 // batchRows makes the batches of a large table's narrow columns longer than
-// usual: each costs the two processes some wakings, whatever its size.
+// usual, since each costs the two processes some wakings, whatever its size, and
+// those of many columns shorter: what a scan has under way should stay in the
+// part of the segment that is kept, whose pages need not be made again. It is a
+// power of two, where pages of data files end.
 func batchRows(t engine.Table, columns []int) int {
-	const usual, most, bytes, large = 65_536, 262_144, 2 << 20, 1 << 20
+	const usual, least, most, bytes, large = 65_536, 16_384, 262_144, 3 << 20, 1 << 20
 	if t.Rows() < large {
 		return usual
 	}
@@ -77,7 +81,8 @@ func batchRows(t engine.Table, columns []int) int {
 			width += 16
 		}
 	}
-	return max(usual, min(most, bytes/width))
+	rows := max(least, min(most, bytes/width))
+	return 1 << (bits.Len(uint(rows)) - 1)
 }
 
 // maxAhead bounds the goroutines a slot may ask a scan to use.
