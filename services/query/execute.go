@@ -14,7 +14,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	storage "github.com/lakeplane/lake/engine"
-	"github.com/lakeplane/lake/internal/untrusted"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/services/access"
 	"github.com/lakeplane/lake/services/query/datasets"
@@ -69,9 +68,9 @@ func (s *Server) stream(ctx context.Context, p access.Principal, claims *ticket.
 	if err != nil {
 		return err
 	}
-	schema, err := untrusted.DecodeSchema(claims.Schema)
+	schema, err := s.ticketSchema(claims.Schema)
 	if err != nil {
-		return lake.Errorf(lake.Corrupt, "the ticket's schema: %w", err)
+		return err
 	}
 	w := s.newStreamWriter(out, schema)
 	s.keep(w, stmt)
@@ -111,7 +110,7 @@ func (s *Server) overPins(ctx context.Context, p access.Principal, claims *ticke
 	if answered, err := s.directly(ctx, stmt, planned, params, snapshots, emit); answered || err != nil {
 		return err
 	}
-	req := sqlengine.Request{SQL: selectOf(claims.SQL, stmt), Params: params}
+	req := sqlengine.Request{SQL: selectOf(claims.SQL, stmt), Params: params, Steady: stmt.Steady}
 	refs := namesOf(stmt.References)
 	if req.Tables, err = s.tables(ctx, p, refs, claims.Snapshots, snapshots); err != nil {
 		return err
@@ -128,6 +127,7 @@ func (s *Server) overPins(ctx context.Context, p access.Principal, claims *ticke
 	case gate.Explain:
 		return s.explain(ctx, req, emit)
 	}
+	req.Planned = planned
 	return s.sql.Execute(ctx, req, emit)
 }
 

@@ -42,11 +42,14 @@ var inProcess = flag.Bool("in-process-sql", pool.Supported() != nil, "run statem
 
 var sharedSQL slot.Engine
 
+// sharedSlots is how many statements it runs at once.
+const sharedSlots = 4
+
 func TestMain(m *testing.M) {
 	slot.RunIfAsked(func(s slotwire.Setup) (slot.Engine, error) { return duck.OpenSlot(s) })
 	flag.Parse()
 	var err error
-	if sharedSQL, err = openSQL(*inProcess, 4); err != nil {
+	if sharedSQL, err = openSQL(*inProcess, sharedSlots); err != nil {
 		panic(err)
 	}
 	code := m.Run()

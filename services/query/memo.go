@@ -6,6 +6,9 @@ import (
 	"context"
 	"strings"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/lakeplane/lake/internal/untrusted"
 	"github.com/lakeplane/lake/lake"
 	sqlengine "github.com/lakeplane/lake/services/query/engine"
 	"github.com/lakeplane/lake/services/query/gate"
@@ -16,6 +19,7 @@ import (
 const (
 	bindingBytes = 32 << 20
 	checkedBytes = 16 << 20
+	schemaBytes  = 4 << 20
 	boundBytes   = 16 << 20
 )
 
@@ -27,6 +31,9 @@ type memo struct {
 	checked *recent[string, gate.Parsed]
 	// bound holds how a statement binds to schemas.
 	bound *recent[boundKey, sqlengine.Plan]
+	// schemas holds the decoded schemas of tickets, each of them once, so that
+	// others recognise them by identity.
+	schemas *recent[string, *arrow.Schema]
 	// answers holds small results of steady statements; nil remembers none.
 	answers *recent[answerKey, answer]
 	// bindings remembers the parameters of clients that ignore the new handle
@@ -39,6 +46,7 @@ type memo struct {
 func newMemo(answerBytes int64) *memo {
 	m := &memo{
 		checked:  newRecent[string, gate.Parsed](checkedBytes),
+		schemas:  newRecent[string, *arrow.Schema](schemaBytes),
 		bound:    newRecent[boundKey, sqlengine.Plan](boundBytes),
 		bindings: newRecent[ticket.QueryID, []byte](bindingBytes),
 	}
@@ -66,6 +74,19 @@ func newBoundKey(sql string, params []byte, refs []sqlengine.Name, resolved map[
 		tables.Write(inc[:])
 	}
 	return boundKey{sql, string(params), tables.String()}
+}
+
+// ticketSchema decodes the schema of a ticket.
+func (s *Server) ticketSchema(b []byte) (*arrow.Schema, error) {
+	if schema, ok := s.memo.schemas.get(string(b)); ok {
+		return schema, nil
+	}
+	schema, err := untrusted.DecodeSchema(b)
+	if err != nil {
+		return nil, lake.Errorf(lake.Corrupt, "the ticket's schema: %w", err)
+	}
+	s.memo.schemas.put(string(b), schema, len(b)+fieldBytes*schema.NumFields())
+	return schema, nil
 }
 
 // check takes a text through the gate, or remembers that it passed.

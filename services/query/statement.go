@@ -79,7 +79,7 @@ func (s *Server) bindStatement(ctx context.Context, p access.Principal, sql stri
 	key := newBoundKey(sql, params, refs, resolved)
 	bound, ok := s.memo.bound.get(key)
 	if s.metrics.memo(memoPlan, ok); !ok {
-		if bound, err = s.bind(ctx, sql, refs, resolved, params); err != nil {
+		if bound, err = s.bind(ctx, sql, stmt, refs, resolved, params); err != nil {
 			return nil, err
 		}
 		s.memo.bound.put(key, bound, len(sql)+len(params)+len(key.tables)+fieldBytes*(fieldCount(bound.Schema)+fieldCount(bound.Parameters)))
@@ -92,7 +92,7 @@ func (s *Server) bindStatement(ctx context.Context, p access.Principal, sql stri
 const fieldBytes = 256
 
 // bind asks the engine what the statement's result and parameters will be.
-func (s *Server) bind(ctx context.Context, sql string, refs []sqlengine.Name, resolved map[sqlengine.Name]registration.Registration, params []byte) (bound sqlengine.Plan, err error) {
+func (s *Server) bind(ctx context.Context, sql string, stmt gate.Parsed, refs []sqlengine.Name, resolved map[sqlengine.Name]registration.Registration, params []byte) (bound sqlengine.Plan, err error) {
 	req := sqlengine.Request{SQL: sql, Tables: make(map[sqlengine.Name]sqlengine.Table, len(refs))}
 	for _, ref := range refs {
 		if schema := virtualSchema(ref); schema != nil {
@@ -101,6 +101,7 @@ func (s *Server) bind(ctx context.Context, sql string, refs []sqlengine.Name, re
 			req.Tables[ref] = planned{resolved[ref].Schema}
 		}
 	}
+	req.Steady = stmt.Steady
 	if anyVirtual(refs) {
 		req.SQL = renameInformationSchema(sql)
 	}

@@ -59,7 +59,7 @@ func (q *Query) open(objects *Objects) (err error) {
 		Endpoints: c.Endpoints, MaxEndpoints: c.MaxEndpoints, EndpointRows: uint64(c.EndpointRows),
 		Registration: registration.Options{TTL: c.CatalogTTL}, Datasets: datasets.Options{Bytes: uint64(c.DatasetCache)},
 		AnswerBytes: cmp.Or(c.AnswerCache, -1),
-		Metrics: q.tel.Metrics, Log: q.tel.Log, Version: q.tel.Version,
+		Metrics:     q.tel.Metrics, Log: q.tel.Log, Version: q.tel.Version,
 	}
 	if c.TicketKeys != "" {
 		keys, err := ticket.OpenFile(c.TicketKeys, q.tel.Log)

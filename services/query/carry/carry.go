@@ -97,6 +97,7 @@ func wrap(req sqlengine.Request) (*cargo, sqlengine.Request) {
 	}
 	if c != nil {
 		req.Tables = tables
+		req.Planned = nil // it is of the stored types
 	}
 	return c, req
 }

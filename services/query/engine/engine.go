@@ -48,6 +48,14 @@ type Request struct {
 	// Params binds column i of its single row to placeholder i+1. nil leaves
 	// the placeholders open, which only Plan accepts.
 	Params arrow.RecordBatch
+	// Steady says that the statement has the same result whenever it runs with
+	// the same parameters over the same tables: it does not ask the clock or
+	// chance. What an engine made for an earlier one may then be used for it.
+	Steady bool
+	// Planned is what Plan said of the same request, where the caller has it: an
+	// Execute need then not find out again where the columns come from. nil where
+	// it has not.
+	Planned *arrow.Schema
 }
 
 // Plan describes a statement's result without running it.

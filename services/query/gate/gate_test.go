@@ -116,7 +116,7 @@ func TestKinds(t *testing.T) {
 		p, err := check(c.sql)
 		require.NoError(t, err, c.sql)
 		p.Steady = false // TestSteadyStatements in services/query looks at it
-		p.Direct = nil // TestWhichStatementsAreAnsweredDirectly in services/query looks at it
+		p.Direct = nil   // TestWhichStatementsAreAnsweredDirectly in services/query looks at it
 		require.Equal(t, c.want, p, c.sql)
 	}
 }

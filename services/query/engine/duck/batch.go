@@ -8,6 +8,7 @@ import "C"
 
 import (
 	"runtime"
+	"sync"
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -50,8 +51,14 @@ func newLocalScan(s *scan, local *C.lake_local) *localScan {
 	}
 	local.nodes, local.roots, local.columns = nodes, roots, C.int32_t(len(s.columns))
 	s.addDictionaries(local)
+	if canLend() {
+		local.lents = C.lake_new_lents(local.columns)
+	}
 	return l
 }
+
+// canLend is found out once: the linked DuckDB does not change.
+var canLend = sync.OnceValue(func() bool { return bool(C.lake_can_lend()) })
 
 // shape writes what does not change from batch to batch.
 func shape(nodes []C.lake_node, l layout) {

@@ -61,6 +61,10 @@ static void fill_validity(const lake_node *node, int64_t src, int64_t n, duckdb_
 	}
 }
 
+void lake_fill_validity(const lake_node *node, int64_t src, int64_t n, duckdb_vector v) {
+	fill_validity(node, src, n, v, 0);
+}
+
 /* Marks rows null all the way down: DuckDB wants the children of a null
  * struct or array to be null as well. */
 static void set_null(const lake_node *node, duckdb_vector v, int64_t row, int64_t n) {

@@ -40,6 +40,36 @@ func describe(columns []outColumn, origins []origin) (output, error) {
 	return out, nil
 }
 
+// promised is the output of a statement whose schema was planned before, and
+// false where its columns are not of types that can be delivered so.
+func promised(columns func() []outColumn, planned *arrow.Schema) (out output, ok bool) {
+	if planned == nil {
+		return out, false
+	}
+	of := columns()
+	if len(of) != planned.NumFields() {
+		return out, false
+	}
+	out = output{schema: planned, types: make([]logical, len(of))}
+	for i, c := range of {
+		if f := planned.Field(i); f.Name != c.name || !c.typ.deliverable(f.Type) {
+			return output{}, false
+		}
+		out.types[i] = c.typ
+	}
+	return out, true
+}
+
+// deliverable reports whether values become the Arrow type, be it that of a
+// computed column or of a plain reference.
+func (l logical) deliverable(dt arrow.DataType) bool {
+	if computed, err := arrowType(l); err == nil && engine.SameType(computed, dt) {
+		return true
+	}
+	scanned, _, err := scanType(dt)
+	return err == nil && scanned.equal(l)
+}
+
 // registered is the field of a column that is a plain reference. The type is
 // compared as well: should the lineage ever be wrong, the column counts as
 // computed instead of being misread.

@@ -57,7 +57,7 @@ func (p *peers) run(t testing.TB, peer, sql string) []string {
 	require.NoError(t, err)
 	defer cur.close()
 	var out collector
-	require.NoError(t, p.slot.stream(cur, nil, out.add))
+	require.NoError(t, p.slot.stream(cur, nil, nil, out.add))
 	return out.values
 }
 
@@ -154,7 +154,7 @@ func (p *peers) cost(t testing.TB, peer, sql string) time.Duration {
 	require.NoError(t, err)
 	cur, err := stmt.start()
 	require.NoError(t, err)
-	require.NoError(t, p.slot.stream(cur, nil, discard))
+	require.NoError(t, p.slot.stream(cur, nil, nil, discard))
 	cur.close()
 	stmt.close()
 	return cpuTime(t) - before

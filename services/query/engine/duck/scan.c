@@ -61,6 +61,8 @@ static void open_global(duckdb_init_info info) {
 
 static void close_local(void *data) {
 	lake_local *local = data;
+	lake_end_lents(local->lents, local->columns);
+	free(local->lents);
 	if (local->handle != 0) {
 		lakeLocalClose(local->handle);
 	}
@@ -90,6 +92,7 @@ static void open_local(duckdb_init_info info) {
 static void scan_table(duckdb_function_info info, duckdb_data_chunk output) {
 	lake_local *local = duckdb_function_get_local_init_data(info);
 	while (local->position >= local->rows) {
+		lake_end_lents(local->lents, local->columns);
 		int got = lakeScanNext(*(uint64_t *)duckdb_function_get_init_data(info), local);
 		if (got < 0) {
 			duckdb_function_set_error(info, local->error);
@@ -119,6 +122,9 @@ static void scan_table(duckdb_function_info info, duckdb_data_chunk output) {
 			if (filled) {
 				continue;
 			}
+		}
+		if (local->lents && lake_lend(lake_lent_at(local->lents, c), local->roots[c], local->position, n, v)) {
+			continue;
 		}
 		if (lake_fill(local->roots[c], local->position, n, v, 0, local->error) != 0) {
 			duckdb_function_set_error(info, local->error);

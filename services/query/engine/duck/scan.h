@@ -53,6 +53,9 @@ typedef struct lake_node {
  * far; see dict.c. */
 typedef struct lake_dict lake_dict;
 
+/* A column of a batch as a vector of DuckDB's; see lent.c. */
+typedef struct lake_lent lake_lent;
+
 /* A DuckDB thread's place in a scan: the batch it holds and how far it got. */
 typedef struct lake_local {
 	uint64_t handle; /* the Go side's state; 0 until the first batch */
@@ -61,6 +64,7 @@ typedef struct lake_local {
 	int32_t columns;
 	lake_node **roots; /* one a projected column; NULL for a row marker */
 	lake_node *nodes;
+	lake_lent *lents;  /* one a projected column; NULL where none are used */
 	lake_dict **dicts; /* one a projected column, NULL for most; NULL for none at all */
 	char error[LAKE_ERROR_BYTES];
 } lake_local;
@@ -83,7 +87,21 @@ int lake_fill_dict(lake_dict *dict, const lake_node *node, int64_t src, int64_t 
 lake_dict *lake_new_dict(int32_t kind, int32_t width);
 void lake_free_dict(lake_dict *dict);
 
+/* Whether lake_lend may be used at all. */
+bool lake_can_lend(void);
+
+/* Lets v be n rows of the node from row src on, without copying them; false when
+ * they must be copied. */
+bool lake_lend(lake_lent *lent, const lake_node *node, int64_t src, int64_t n, duckdb_vector v);
+
+/* The vectors of the columns of a batch. They end with the batch, and the memory
+ * of lake_new_lents with free. */
+lake_lent *lake_new_lents(int32_t columns);
+lake_lent *lake_lent_at(lake_lent *lents, int32_t column);
+void lake_end_lents(lake_lent *lents, int32_t columns);
+
 /* Parts of lake_fill that others share. */
+void lake_fill_validity(const lake_node *node, int64_t src, int64_t n, duckdb_vector v);
 bool lake_is_valid(const lake_node *node, int64_t row);
 bool lake_utf8(const uint8_t *text, int64_t n);
 

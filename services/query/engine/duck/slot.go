@@ -15,9 +15,9 @@ import (
 	"github.com/lakeplane/lake/lake"
 )
 
-// slot is one DuckDB instance, which runs one query at a time. Nothing
-// outlives a query in it: the views of a query are made in a transaction that
-// is rolled back.
+// slot is one DuckDB instance, which runs one query at a time. The views of a
+// query are made in a transaction that is rolled back, at its end or when a query
+// comes that cannot use them: see seat.
 type slot struct {
 	opts  Options
 	id    uint64
@@ -26,6 +26,7 @@ type slot struct {
 	conn  *connection
 	// traces belongs to the running query, like conn.
 	traces traces
+	seat   *seat // nil when no transaction is open
 
 	mu     sync.Mutex
 	query  *query
@@ -89,6 +90,9 @@ func (s *slot) lockdown() string {
 }
 
 func (s *slot) close() {
+	if s.seat != nil {
+		s.seat.forget()
+	}
 	if s.conn != nil {
 		s.conn.close()
 	}
@@ -158,36 +162,20 @@ func (s *slot) interrupt(ended <-chan struct{}, done chan<- struct{}) {
 	}
 }
 
-// inTransaction makes the views, works, and rolls the views back. A slot that
-// cannot be rolled back is broken.
+// inTransaction works with the query's tables visible under their names. A slot
+// that cannot be rolled back is broken.
 func (s *slot) inTransaction(q *query, work func() error) error {
-	tables, err := q.bindTables(func() uint64 { return tableIDs.Add(1) })
-	if err != nil {
+	if err := s.sit(q); err != nil {
 		return err
 	}
-	views, err := s.views(tables)
-	if err != nil {
-		return err
+	err := work()
+	if err == nil && q.req.Steady && q.ctx.Err() == nil {
+		return nil // the next may use what is there
 	}
-	if err := s.conn.exec("BEGIN TRANSACTION"); err != nil {
-		// It may have begun all the same.
-		s.broken = s.rollback() != nil && !isInterrupted(err) || isBroken(err)
-		return err
-	}
-	err = s.createAndWork(views, work)
-	if rollback := s.rollback(); rollback != nil || isBroken(err) {
+	if rollback := s.rise(); rollback != nil || isBroken(err) {
 		s.broken = true
 	}
 	return err
-}
-
-func (s *slot) createAndWork(views string, work func() error) error {
-	if views != "" {
-		if err := s.conn.exec(views); err != nil {
-			return err
-		}
-	}
-	return work()
 }
 
 // rollback is tried again when an interrupt of the ending query hits it.

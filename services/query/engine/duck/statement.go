@@ -4,6 +4,7 @@ package duck
 
 import (
 	"context"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -42,12 +43,16 @@ func (s *slot) plan(q *query) (plan engine.Plan, err error) {
 type prepared struct {
 	stmt    *statement
 	origins []origin
+	kept    bool // it is the seat's, who closes it
 }
 
 // prepare parses and binds the statement with its parameters. Whatever else
 // must be asked of the connection is asked here: a second statement would end
 // one that has started.
 func (s *slot) prepare(q *query) (p prepared, err error) {
+	if p, ok := s.seat.prepared(q); ok {
+		return p, s.bind(p, q)
+	}
 	if p.stmt, err = s.conn.prepare(q.req.SQL); err != nil {
 		return p, err
 	}
@@ -56,15 +61,19 @@ func (s *slot) prepare(q *query) (p prepared, err error) {
 			p.stmt.close()
 		}
 	}()
-	if q.remarkable() {
+	if _, ok := promised(p.stmt.columns, q.req.Planned); !ok && q.remarkable() {
 		if p.origins, err = s.origins(q, p.stmt.params() > 0); err != nil {
 			return p, err
 		}
 	}
-	if q.req.Params != nil {
-		err = p.stmt.bindRow(q.req.Params)
+	return p, s.bind(p, q)
+}
+
+func (s *slot) bind(p prepared, q *query) error {
+	if q.req.Params == nil {
+		return nil
 	}
-	return p, err
+	return p.stmt.bindRow(q.req.Params)
 }
 
 // remarkable reports whether lineage can matter, which costs a second binding.
@@ -106,12 +115,13 @@ func (s *slot) trace(q *query, parameters bool) ([]origin, error) {
 
 // execute runs the statement and emits its batches.
 func (s *slot) execute(q *query, emit func(arrow.RecordBatch) error) error {
-	return s.run(q, func() error {
+	return s.run(q, func() (err error) {
+		began := time.Now()
 		p, err := s.prepare(q)
 		if err != nil {
 			return err
 		}
-		defer p.stmt.close()
+		defer func() { s.seat.leave(q, p, began, err) }()
 		if n := p.stmt.params(); n > 0 && q.req.Params == nil {
 			return lake.Errorf(lake.Invalid, "the statement has %d parameters and none is bound", n)
 		}
@@ -121,17 +131,20 @@ func (s *slot) execute(q *query, emit func(arrow.RecordBatch) error) error {
 		}
 		defer s.assist()()
 		defer cur.close()
-		return s.stream(cur, p.origins, emit)
+		return s.stream(cur, q.req.Planned, p.origins, emit)
 	})
 }
 
-func (s *slot) stream(cur *cursor, origins []origin, emit func(arrow.RecordBatch) error) error {
+// stream emits the result under the planned schema, where it is known and fits.
+func (s *slot) stream(cur *cursor, planned *arrow.Schema, origins []origin, emit func(arrow.RecordBatch) error) (err error) {
 	if err := cur.open(); err != nil {
 		return err
 	}
-	out, err := describe(cur.columns(), origins)
-	if err != nil {
-		return err
+	out, ok := promised(cur.columns, planned)
+	if !ok {
+		if out, err = describe(cur.columns(), origins); err != nil {
+			return err
+		}
 	}
 	b, err := newBatcher(s.opts, out, emit)
 	if err != nil {

@@ -3,7 +3,9 @@
 package duck
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -65,8 +67,8 @@ func (q *query) failure() error {
 func (q *query) bindTables(ids func() uint64) ([]*boundTable, error) {
 	seen := map[engine.Name]engine.Table{}
 	var bound []*boundTable
-	for name, table := range q.req.Tables {
-		key := foldName(name)
+	for _, name := range q.names() {
+		key, table := foldName(name), q.req.Tables[name]
 		if other, ok := seen[key]; ok {
 			if !sameTable(other, table) {
 				return nil, lake.Errorf(lake.Invalid, "table %q: another table of the statement differs only by letter case, which SQL ignores", name.Table)
@@ -83,6 +85,13 @@ func (q *query) bindTables(ids func() uint64) ([]*boundTable, error) {
 		bound = append(bound, b)
 	}
 	return bound, nil
+}
+
+// names are those of the request's tables, in an order that is always the same.
+func (q *query) names() []engine.Name {
+	return slices.SortedFunc(maps.Keys(q.req.Tables), func(a, b engine.Name) int {
+		return cmp.Or(strings.Compare(a.Catalog, b.Catalog), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Table, b.Table))
+	})
 }
 
 func foldName(n engine.Name) engine.Name {

@@ -93,7 +93,7 @@ func (e *Engine) Execute(ctx context.Context, req engine.Request, emit func(arro
 func (e *Engine) SerializeSQL(ctx context.Context, sql string) ([]byte, error) {
 	ctx, cancel := e.bounded(ctx, "parsing")
 	defer cancel()
-	end, err := e.run(ctx, nil, slotwire.KindParse, []byte(sql), nil)
+	end, err := e.run(ctx, nil, slotwire.KindParse, []byte(sql), 0, nil)
 	return end.Text, err
 }
 
@@ -104,7 +104,7 @@ func (e *Engine) bounded(ctx context.Context, what string) (context.Context, con
 
 // request describes the tables to the slot. Two names of one table stay that.
 func (e *Engine) request(ctx context.Context, kind slotwire.Kind, req engine.Request, emit func(arrow.RecordBatch) error) (slotwire.End, error) {
-	q := slotwire.Request{SQL: req.SQL, Names: make(map[engine.Name]int, len(req.Tables)), Params: req.Params}
+	q := slotwire.Request{SQL: req.SQL, Names: make(map[engine.Name]int, len(req.Tables)), Params: req.Params, Steady: req.Steady, Planned: req.Planned}
 	var tables []engine.Table
 	for name, t := range req.Tables {
 		at := indexOf(tables, t)
@@ -119,7 +119,7 @@ func (e *Engine) request(ctx context.Context, kind slotwire.Kind, req engine.Req
 	if err != nil {
 		return slotwire.End{}, err
 	}
-	return e.run(ctx, tables, kind, body, emit)
+	return e.run(ctx, tables, kind, body, affinity(req), emit)
 }
 
 // Close implements [engine.Engine]: it waits for running statements, which end

@@ -14,7 +14,7 @@ import (
 )
 
 // acquire waits for a place and takes an idle slot, or starts one.
-func (e *Engine) acquire(ctx context.Context) (p *process, err error) {
+func (e *Engine) acquire(ctx context.Context, of uint64) (p *process, err error) {
 	start := time.Now()
 	select {
 	case e.permits <- struct{}{}:
@@ -33,7 +33,7 @@ func (e *Engine) acquire(ctx context.Context) (p *process, err error) {
 		return nil, errClosed
 	}
 	for {
-		p, soon := e.pop()
+		p, soon := e.pop(of)
 		switch {
 		case p != nil:
 			return p, nil
@@ -48,14 +48,20 @@ func (e *Engine) acquire(ctx context.Context) (p *process, err error) {
 	}
 }
 
-// pop takes the slot used last, whose memory is warm. Where none is idle it
-// returns what to wait for, if a slot is starting already.
-func (e *Engine) pop() (_ *process, soon <-chan struct{}) {
+// pop takes a slot that has the same tables before it, or else the one whose
+// tables were not asked for for longest; for a statement without tables the one
+// used last, whose memory is warm. Where none is idle it returns what to wait for,
+// if a slot is starting already.
+func (e *Engine) pop(of uint64) (_ *process, soon <-chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for len(e.idle) > 0 {
-		p := e.idle[len(e.idle)-1]
-		e.idle = e.idle[:len(e.idle)-1]
+		at := len(e.idle) - 1
+		if of != 0 {
+			at = max(0, slices.IndexFunc(e.idle, func(p *process) bool { return p.seated == of }))
+		}
+		p := e.idle[at]
+		e.idle = slices.Delete(e.idle, at, at+1)
 		if p.alive() {
 			e.warmLocked()
 			return p, nil

@@ -34,7 +34,8 @@ type process struct {
 	ready      atomic.Bool
 	heard      atomic.Int64 // when it last said something, Unix nanoseconds
 	pinging    atomic.Bool
-	statements int // used by who holds the slot
+	statements int    // used by who holds the slot
+	seated     uint64 // what its last statement read, see affinity; 0 for nothing. Under the engine's lock, or of who holds the slot
 	current    atomic.Pointer[statement]
 	pumps      sync.WaitGroup // goroutines that write to the segment
 

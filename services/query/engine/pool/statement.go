@@ -46,10 +46,10 @@ const maxEvents = 2*slotwire.ResultWindow + 2
 // killed from outside before the statement could do anything there, perhaps
 // while it was idle and nobody had noticed, is no reason to fail: another one
 // gets it.
-func (e *Engine) run(ctx context.Context, tables []engine.Table, kind slotwire.Kind, body []byte, emit func(arrow.RecordBatch) error) (slotwire.End, error) {
-	end, untouched, err := e.try(ctx, tables, kind, body, emit)
+func (e *Engine) run(ctx context.Context, tables []engine.Table, kind slotwire.Kind, body []byte, of uint64, emit func(arrow.RecordBatch) error) (slotwire.End, error) {
+	end, untouched, err := e.try(ctx, tables, kind, body, of, emit)
 	if untouched {
-		end, _, err = e.try(ctx, tables, kind, body, emit)
+		end, _, err = e.try(ctx, tables, kind, body, of, emit)
 	}
 	return end, err
 }
@@ -60,8 +60,8 @@ const tooEarly = 100 * time.Millisecond
 
 // try is one attempt. untouched says that the slot was killed and had not
 // answered anything.
-func (e *Engine) try(ctx context.Context, tables []engine.Table, kind slotwire.Kind, body []byte, emit func(arrow.RecordBatch) error) (end slotwire.End, untouched bool, err error) {
-	p, err := e.acquire(ctx)
+func (e *Engine) try(ctx context.Context, tables []engine.Table, kind slotwire.Kind, body []byte, of uint64, emit func(arrow.RecordBatch) error) (end slotwire.End, untouched bool, err error) {
+	p, err := e.acquire(ctx, of)
 	if err != nil {
 		return end, false, err
 	}
@@ -72,6 +72,9 @@ func (e *Engine) try(ctx context.Context, tables []engine.Table, kind slotwire.K
 	}
 	defer p.shared.leave()
 	p.statements++
+	if kind != slotwire.KindParse {
+		p.seated = of
+	}
 	st := &statement{
 		process: p, id: uint32(p.statements), tables: tables, emit: emit,
 		events: make(chan slotwire.Frame, maxEvents), scans: map[uint32]*scan{},

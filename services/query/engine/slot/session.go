@@ -139,7 +139,7 @@ func (st *statement) answer(f slotwire.Frame, end *slotwire.End) (err error) {
 	if q.Params != nil {
 		defer q.Params.Release()
 	}
-	req := engine.Request{SQL: q.SQL, Params: q.Params, Tables: st.tables(q)}
+	req := engine.Request{SQL: q.SQL, Params: q.Params, Tables: st.tables(q), Steady: q.Steady, Planned: q.Planned}
 	if f.Kind == slotwire.KindExecute {
 		return s.engine.Execute(st.ctx, req, st.emitter())
 	}

@@ -34,7 +34,7 @@ package slotwire
 import "time"
 
 // Version is said in [Hello]; both ends must say the same.
-const Version = 1
+const Version = 2
 
 const (
 	// ResultWindow is how many result batches a slot may have under way.

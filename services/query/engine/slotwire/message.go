@@ -65,12 +65,17 @@ type Request struct {
 	Tables []Table
 	Names  map[engine.Name]int
 	Params arrow.RecordBatch // nil for none
+	// Steady and Planned are those of engine.Request.
+	Steady  bool
+	Planned *arrow.Schema
 }
 
 // Append writes the request.
 func (q Request) Append(schemas *Schemas) ([]byte, error) {
 	w := writer{b: make([]byte, 0, 512+len(q.SQL))}
 	w.text(q.SQL)
+	w.flag(q.Steady)
+	w.bytes(schemas.Encode(q.Planned))
 	w.uint(uint64(len(q.Tables)))
 	for _, t := range q.Tables {
 		w.bytes(schemas.Encode(t.Schema))
@@ -91,7 +96,10 @@ func (q Request) Append(schemas *Schemas) ([]byte, error) {
 // ReadRequest is the slot's side of Append. The caller releases Params.
 func ReadRequest(b []byte, schemas *Schemas) (q Request, err error) {
 	r := reader{b: b}
-	q.SQL = r.text()
+	q.SQL, q.Steady = r.text(), r.flag()
+	if q.Planned, err = schemas.Decode(r.bytes()); err != nil {
+		return q, err
+	}
 	q.Tables = make([]Table, r.count())
 	for i := range q.Tables {
 		if q.Tables[i].Schema, err = schemas.Decode(r.bytes()); err != nil {
