@@ -26,21 +26,23 @@ import (
 // The tables are read at the versions that were current when the query was
 // planned, and at least at those that this client's own appends made, whichever
 // replica answers. The result must be released, which also stops a query still running.
+//
+// The rows come over one stream; a large table is read faster in [Client.Parts].
 func (c *Client) Query(ctx context.Context, sql string, params ...any) (*Result, error) {
-	if len(sql) > lake.MaxSQLBytes {
-		return nil, lake.Errorf(lake.Invalid, "query: the SQL text has %d bytes, at most %d are allowed", len(sql), lake.MaxSQLBytes)
-	}
 	ctx, cancel := context.WithCancel(ctx)
-	r, err := c.query(ctx, sql, params)
+	info, schema, err := c.query(ctx, sql, params)
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	r.cancel = cancel
-	return r, nil
+	return &Result{client: c, ctx: ctx, cancel: cancel, schema: schema, endpoints: info.GetEndpoint()}, nil
 }
 
-func (c *Client) query(ctx context.Context, sql string, params []any) (*Result, error) {
+// query plans a query and returns the schema of its rows and where they are.
+func (c *Client) query(ctx context.Context, sql string, params []any) (*flight.FlightInfo, *arrow.Schema, error) {
+	if len(sql) > lake.MaxSQLBytes {
+		return nil, nil, lake.Errorf(lake.Invalid, "query: the SQL text has %d bytes, at most %d are allowed", len(sql), lake.MaxSQLBytes)
+	}
 	asking, own := c.writes.ask(ctx, sql)
 	info, err := c.plan(asking, sql, params)
 	if len(own) > 0 && lake.Is(err, lake.Precondition) {
@@ -49,13 +51,13 @@ func (c *Client) query(ctx context.Context, sql string, params []any) (*Result, 
 		info, err = c.plan(ctx, sql, params)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	schema, err := flight.DeserializeSchema(info.GetSchema(), memory.DefaultAllocator)
 	if err != nil {
-		return nil, lake.Errorf(lake.Corrupt, "query: the server sent a bad schema: %w", err)
+		return nil, nil, lake.Errorf(lake.Corrupt, "query: the server sent a bad schema: %w", err)
 	}
-	return &Result{client: c, ctx: ctx, schema: schema, endpoints: info.GetEndpoint()}, nil
+	return info, schema, nil
 }
 
 func (c *Client) plan(ctx context.Context, sql string, params []any) (info *flight.FlightInfo, err error) {

@@ -243,11 +243,13 @@ func (s *Server) GetFlightInfo(ctx context.Context, d *flight.FlightDescriptor) 
 	return info, nil
 }
 
-// checkVersions wants the tables to be as new as the request asks.
+// checkVersions wants the tables to be as new as the request asks, and notes how
+// many endpoints it wants.
 func (s *Server) checkVersions(ctx context.Context) error {
 	md, _ := metadata.FromIncomingContext(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.endpoints = append(s.endpoints, md.Get("x-lake-endpoints")...)
 	for _, item := range strings.Split(strings.Join(md.Get("x-lake-min-version"), ","), ",") {
 		if item == "" {
 			continue

@@ -74,6 +74,7 @@ type Server struct {
 	attempts   []Attempt
 	tokens     []string
 	asked      []string
+	endpoints  []string // wanted by plans
 	procedures []*lakepb.Procedure
 	bound      arrow.RecordBatch
 	lookups    int
@@ -181,6 +182,13 @@ func (s *Server) MinVersions() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.asked)
+}
+
+// Endpoints are the x-lake-endpoints headers of all plans that had one, in order.
+func (s *Server) Endpoints() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.endpoints)
 }
 
 // Rows counts the rows of a table that were applied.
