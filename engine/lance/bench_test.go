@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/lakeplane/lake/engine"
+	"github.com/lakeplane/lake/engine/lance"
 	format "github.com/lakeplane/lake/lance"
 )
 
@@ -15,7 +16,8 @@ import (
 func BenchmarkStageAppend(b *testing.B) {
 	for _, fragments := range []int{10, 1_000, 10_000} {
 		b.Run(fmt.Sprintf("fragments=%d", fragments), func(b *testing.B) {
-			tb := newTable(b)
+			// Otherwise all of them share one file, and that is one fragment.
+			tb := newTable(b, func(o *lance.Options) { o.HoldBytes = -1 })
 			one := tb.data(0, 1)
 			adds := make([]engine.Append, fragments)
 			for i := range adds {
@@ -28,7 +30,9 @@ func BenchmarkStageAppend(b *testing.B) {
 				if err := tb.e.Publish(b.Context(), snap); err != nil {
 					b.Fatal(err)
 				}
-				delete(tb.store.objects, tb.key(format.ManifestName(uint64(snap.Version))))
+				if err := tb.store.Delete(b.Context(), tb.key(format.ManifestName(uint64(snap.Version)))); err != nil {
+					b.Fatal(err)
+				}
 			}
 			b.ReportMetric(float64(tb.snap.Manifest.Size)/float64(fragments), "manifest-B/fragment")
 		})

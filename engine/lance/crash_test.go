@@ -25,15 +25,16 @@ import (
 
 // table is a dataset whose commits are assumed to succeed.
 type table struct {
+	tune  []func(*lance.Options)
 	t     testing.TB
 	store *memStore
 	e     *lance.Engine
 	snap  lake.Snapshot
 }
 
-func newTable(t testing.TB) *table {
+func newTable(t testing.TB, tune ...func(*lance.Options)) *table {
 	t.Helper()
-	tb := &table{t: t, store: newMemStore()}
+	tb := &table{t: t, store: newMemStore(), tune: tune}
 	tb.restart()
 	inc := lake.NewID()
 	loc := lake.Place(lake.TableName{Namespace: "n", Name: "t"}, inc)
@@ -47,7 +48,11 @@ func newTable(t testing.TB) *table {
 // restart loses everything the engine kept in memory.
 func (tb *table) restart() {
 	tb.t.Helper()
-	e, err := lance.New(lance.Options{Store: tb.store})
+	opts := lance.Options{Store: tb.store}
+	for _, f := range tb.tune {
+		f(&opts)
+	}
+	e, err := lance.New(opts)
 	require.NoError(tb.t, err)
 	tb.t.Cleanup(func() { require.NoError(tb.t, e.Close()) })
 	tb.e = e
