@@ -8,6 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3") /* for the loops that a compiler can do several steps of at once */
+#endif
+
 #define FAIL(...) return snprintf(error, LAKE_ERROR_BYTES, __VA_ARGS__), -1
 
 static bool bit(const uint8_t *bits, int64_t i) { return bits[i >> 3] >> (i & 7) & 1; }
@@ -87,9 +91,12 @@ static bool ascii(const uint8_t *p, int64_t n) {
 	uint64_t high = 0;
 	int64_t i = 0;
 	for (; i + 32 <= n; i += 32) {
-		uint64_t words[4];
-		memcpy(words, p + i, 32);
-		high |= (words[0] | words[1]) | (words[2] | words[3]);
+		uint64_t a, b, c, d;
+		memcpy(&a, p + i, 8);
+		memcpy(&b, p + i + 8, 8);
+		memcpy(&c, p + i + 16, 8);
+		memcpy(&d, p + i + 24, 8);
+		high |= (a | b) | (c | d);
 	}
 	for (; i + 8 <= n; i += 8) {
 		uint64_t word;
