@@ -15,10 +15,21 @@ import (
 )
 
 // A query is planned once and read by several readers with clients of their own,
-// which get the parts as bytes, while the table goes on.
+// each from another replica than the one before, which get the parts as bytes,
+// while the table goes on.
 func TestReadersShareAQuery(t *testing.T) {
-	d := startDev(t, t.TempDir(), "--no-temporal", "--query-endpoint-rows", "100")
-	c := d.client(t)
+	cluster := newCluster(t)
+	cluster.writeKeys(t, 1)
+	meta := cluster.start(t, "meta", "--listen", "127.0.0.1:0", "--metastore", "pebble://"+cluster.file("metastore"))
+	var replicas []*sdk.Client
+	for range 2 {
+		query := cluster.start(t, "query", "--listen", "127.0.0.1:0", "--meta", meta.address, "--query-endpoint-rows", "100", "--query-ticket-keys-file", cluster.file("keys.json"))
+		replica, err := sdk.Connect(t.Context(), query.awaitReady(t).address)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, replica.Close()) })
+		replicas = append(replicas, replica)
+	}
+	c := replicas[0]
 	name := lake.TableName{Namespace: "robots", Name: "episodes"}
 	_, err := c.CreateTable(t.Context(), name, numbers)
 	require.NoError(t, err)
@@ -42,11 +53,11 @@ func TestReadersShareAQuery(t *testing.T) {
 	var mu sync.Mutex
 	seen := map[int64]int{}
 	var readers sync.WaitGroup
-	for _, p := range parts {
+	for i, p := range parts {
 		require.False(t, p.Expires.IsZero())
 		sent, err := p.MarshalBinary()
 		require.NoError(t, err)
-		reader := d.client(t)
+		reader := replicas[i%2]
 		readers.Go(func() {
 			var p sdk.Part
 			assert.NoError(t, p.UnmarshalBinary(sent))
