@@ -57,7 +57,7 @@ func queries(ctx context.Context, _ *lakeServer, c config, work string) ([]figur
 	for _, q := range asked {
 		from := func(table string) string { return theTable.ReplaceAllLiteralString(q.sql, table) }
 		figures, err := versus(fmt.Sprintf("query of %d rows", c.rows), q.name, c.rounds, []contender{
-			{"Lake, Flight SQL", s.pids(), func() error { return s.drain(ctx, from(telemetryTable.String())) }},
+			{"Lake, Flight SQL", s.pids(), func() error { return s.drain(ctx, unasked(from(telemetryTable.String()))) }},
 			{"DuckDB table", nil, func() error { return duck.run(from("telemetry")) }},
 			{"DuckDB read_parquet", nil, func() error { return duck.run(from(parquet)) }},
 		})
@@ -72,6 +72,16 @@ func queries(ctx context.Context, _ *lakeServer, c config, work string) ([]figur
 	}
 	bulk, err := bulkReads(ctx, s, c)
 	return append(append(all, points...), bulk...), err
+}
+
+// asks counts the statements that unasked has made.
+var asks int
+
+// unasked makes a statement that nobody has asked before: the answer to one that
+// was is remembered, and not what is measured.
+func unasked(sql string) string {
+	asks++
+	return fmt.Sprintf("%s -- %d", sql, asks)
 }
 
 // pointLookups finds single rows by the clustered key, each time another.

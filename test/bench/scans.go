@@ -44,7 +44,7 @@ func scans(ctx context.Context, s *lakeServer, c config, work string) ([]figure,
 	var all []figure
 	for _, q := range scanned {
 		figures, err := versus(suite, q.name, c.rounds, []contender{
-			{"Lake, Flight SQL", s.pids(), func() error { return s.drain(ctx, fmt.Sprintf(q.sql, table)) }},
+			{"Lake, Flight SQL", s.pids(), func() error { return s.drain(ctx, unasked(fmt.Sprintf(q.sql, table))) }},
 			{"DuckDB table", nil, func() error { return duck.run(fmt.Sprintf(q.sql, "lineitem")) }},
 			{"DuckDB read_parquet", nil, func() error { return duck.run(fmt.Sprintf(q.sql, parquet)) }},
 		})
