@@ -29,7 +29,8 @@ func (a *asker) first(sql string, schema *arrow.Schema) (prune.First, bool) {
 
 func TestFirst(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{
-		{Name: "id", Type: arrow.PrimitiveTypes.Int64}, {Name: "x", Type: arrow.PrimitiveTypes.Float64},
+		{Name: "id", Type: arrow.PrimitiveTypes.Int64},
+		{Name: "x", Type: arrow.PrimitiveTypes.Float64},
 		{Name: "s", Type: arrow.StructOf(arrow.Field{Name: "x", Type: arrow.PrimitiveTypes.Int64})},
 	}, nil)
 	a := newAsker(t, nil)

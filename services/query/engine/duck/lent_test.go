@@ -69,9 +69,12 @@ func (s spoiling) Free(b []byte) {
 // of which begin at an offset.
 func numbersTable(rows, batch int) *fleeting {
 	schema := arrow.NewSchema([]arrow.Field{
-		{Name: "id", Type: arrow.PrimitiveTypes.Int64}, {Name: "a", Type: arrow.PrimitiveTypes.Int8, Nullable: true},
-		{Name: "b", Type: arrow.PrimitiveTypes.Uint16, Nullable: true}, {Name: "c", Type: arrow.PrimitiveTypes.Int32},
-		{Name: "d", Type: arrow.PrimitiveTypes.Float64, Nullable: true}, {Name: "seen", Type: arrow.FixedWidthTypes.Timestamp_us},
+		{Name: "id", Type: arrow.PrimitiveTypes.Int64},
+		{Name: "a", Type: arrow.PrimitiveTypes.Int8, Nullable: true},
+		{Name: "b", Type: arrow.PrimitiveTypes.Uint16, Nullable: true},
+		{Name: "c", Type: arrow.PrimitiveTypes.Int32},
+		{Name: "d", Type: arrow.PrimitiveTypes.Float64, Nullable: true},
+		{Name: "seen", Type: arrow.FixedWidthTypes.Timestamp_us},
 		{Name: "s", Type: arrow.BinaryTypes.String},
 	}, nil)
 	f := &fleeting{schema: schema, rows: rows, batch: batch}
