@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/lakeplane/lake/lake"
@@ -13,13 +14,16 @@ import (
 
 const latencyRounds = 400
 
-const smallSelect = "SELECT robot_id, sum(reward) FROM %s WHERE episode < 500 GROUP BY ALL"
+// smallSelect has a constant, so that a statement may be the same each time, whose
+// answer Lake remembers, or another one.
+const smallSelect = "SELECT robot_id, sum(reward) FROM %s WHERE episode < %d GROUP BY ALL"
 
 // smallClients is how many clients ask at a time for the rate.
 const smallClients = 8
 
 // latencies measures a small SELECT from the client's call to its last row,
-// warm: by one client, and how many a second eight clients get. The peers are
+// warm: by one client, and how many a second eight clients get, repeated and with
+// another constant each time. The peers are
 // the same SELECT in a DuckDB in this process, without any network, and a bare
 // Flight server with the answer ready, without any SQL.
 func latencies(ctx context.Context, s *lakeServer, _ config, _ string) ([]figure, error) {
@@ -47,15 +51,20 @@ func latencies(ctx context.Context, s *lakeServer, _ config, _ string) ([]figure
 		return nil, err
 	}
 	defer stop()
-	ask := func(ctx context.Context) error { return s.drain(ctx, fmt.Sprintf(smallSelect, table)) }
+	var asked atomic.Int64
+	another := func() int64 { return 1 + asked.Add(1) }
+	ask := func(ctx context.Context) error { return s.drain(ctx, fmt.Sprintf(smallSelect, table, 500)) }
+	askAnother := func(ctx context.Context) error { return s.drain(ctx, fmt.Sprintf(smallSelect, table, another())) }
 	askReady := func(ctx context.Context) error { return askBare(ctx, flights) }
-	askDuck := func(context.Context) error { return duck.run(fmt.Sprintf(smallSelect, "small")) }
+	askDuck := func(context.Context) error { return duck.run(fmt.Sprintf(smallSelect, "small", another())) }
 	const name = "small grouped SELECT"
-	all, err := takeTurns(ctx, name, []caller{{"Lake, Flight SQL", ask}, {"bare Flight server", askReady}, {"DuckDB in process", askDuck}})
+	repeated, other := caller{"Lake, repeated", ask}, caller{"Lake, another each time", askAnother}
+	bare := caller{"bare Flight server", askReady}
+	all, err := takeTurns(ctx, name, []caller{repeated, other, bare, {"DuckDB in process", askDuck}})
 	if err != nil {
 		return nil, err
 	}
-	for _, who := range []caller{{"Lake, Flight SQL", ask}, {"bare Flight server", askReady}} {
+	for _, who := range []caller{repeated, other, bare} {
 		rate, err := perSecond(ctx, smallClients, func(ctx context.Context, _, _ int) error { return who.call(ctx) })
 		if err != nil {
 			return nil, err

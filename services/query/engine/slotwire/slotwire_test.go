@@ -183,13 +183,15 @@ func TestMessages(t *testing.T) {
 	q := Request{
 		SQL: "SELECT 1", Tables: []Table{{everything, 12}, {arrow.NewSchema([]arrow.Field{field("x", arrow.Null)}, nil), 0}},
 		Names:  map[engine.Name]int{{Namespace: "a", Table: "b"}: 1, {Catalog: "lake", Namespace: "a", Table: "B"}: 1, {Table: "c"}: 0},
-		Params: params,
+		Params: params, Steady: true, Planned: everything,
 	}
 	body, err := q.Append(&schemas)
 	require.NoError(t, err)
 	got, err := ReadRequest(body, &schemas)
 	require.NoError(t, err)
 	require.Equal(t, q.SQL, got.SQL)
+	require.True(t, got.Steady)
+	require.True(t, got.Planned.Equal(everything))
 	require.Equal(t, q.Names, got.Names)
 	require.True(t, got.Tables[0].Schema.Equal(everything))
 	require.EqualValues(t, 12, got.Tables[0].Rows)
