@@ -20,7 +20,7 @@ const measureTime = 3 * time.Second
 
 // measurePatience is how long a drop goes on before it is measured: most are over by
 // then, and a listing takes half as long as the deletes.
-const measurePatience = 2 * time.Second
+const measurePatience = 5 * time.Second
 
 func (a *Activities) patience() time.Duration { return min(measurePatience, a.opts.Budget.Time/4) }
 
