@@ -7,11 +7,13 @@
 //
 // The table function lake_scan(id) is the only source of rows. id comes from
 // a registry; what it means is known to the slot of the running query alone.
-// DuckDB's threads pull Arrow batches of up to 64 Ki rows, each with only the
+// DuckDB's threads pull Arrow batches of up to 256 Ki rows, each with only the
 // projected columns, by one call into Go a batch; C code then fills one vector
-// of 2,048 rows after another: a copy of fixed-width values, pointers into the
-// batch for strings. A batch stays pinned until its thread asks for the next,
-// when the pipeline is done with every vector made of it.
+// of 2,048 rows after another: fixed-width values are read where they lie
+// (lent.c), strings are pointers into the batch, and a column that the statement
+// groups by is a dictionary as long as it has few values (dict.c). A batch stays
+// pinned until its thread asks for the next, when the pipeline is done with every
+// vector made of it.
 //
 // Tables appear as views under the names of the request, made in a transaction
 // that is rolled back when the query ends. So a statement finds its authorized
