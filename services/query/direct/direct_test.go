@@ -220,7 +220,7 @@ func TestTextOtherThanUTF8IsCorrupt(t *testing.T) {
 				buffers := a.Data().Buffers()
 				col := array.MakeFromData(array.NewData(a.DataType(), a.Len(), []*memory.Buffer{valid, buffers[1], buffers[2]}, nil, nulls, 0))
 				for depth, col := range []arrow.Array{col, listOf(col), structOf(col), structOf(listOf(structOf(col)))} {
-					require.Equal(t, c.want, isText(col), "%d: %v", depth, col)
+					require.Equal(t, c.want, check(col) == nil, "%d: %v", depth, col)
 				}
 				schema := arrow.NewSchema([]arrow.Field{{Name: "v", Type: col.DataType(), Nullable: true}}, nil)
 				m := &memTable{batches: []arrow.RecordBatch{array.NewRecordBatch(schema, []arrow.Array{col}, int64(col.Len()))}}
@@ -237,7 +237,45 @@ func TestTextOtherThanUTF8IsCorrupt(t *testing.T) {
 	// Rows that are not asked for do no harm.
 	b := array.NewStringBuilder(memory.DefaultAllocator)
 	b.AppendValues([]string{"\xff", "a", "b", "\xff"}, nil)
-	require.True(t, isText(array.NewSlice(b.NewArray(), 1, 3)))
+	require.NoError(t, check(array.NewSlice(b.NewArray(), 1, 3)))
+}
+
+func TestOffsetsThatFallAreCorrupt(t *testing.T) {
+	content := memory.NewBufferBytes([]byte("abcdef"))
+	numbers := array.NewInt32Builder(memory.DefaultAllocator)
+	numbers.AppendValues([]int32{1, 2, 3, 4, 5, 6}, nil)
+	values := numbers.NewArray()
+	for name, c := range map[string]struct {
+		offsets []int32
+		want    bool
+	}{
+		"rising": {[]int32{0, 2, 2, 6}, true}, "a part": {[]int32{1, 2, 3, 4}, true}, "falling": {[]int32{0, 4, 2, 6}, false}, "negative": {[]int32{-1, 2, 3, 6}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			narrow := memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(c.offsets))
+			long := make([]int64, len(c.offsets))
+			for i, at := range c.offsets {
+				long[i] = int64(at)
+			}
+			wide := memory.NewBufferBytes(arrow.Int64Traits.CastToBytes(long))
+			for _, data := range []arrow.ArrayData{
+				array.NewData(arrow.BinaryTypes.String, 3, []*memory.Buffer{nil, narrow, content}, nil, 0, 0),
+				array.NewData(arrow.BinaryTypes.Binary, 3, []*memory.Buffer{nil, narrow, content}, nil, 0, 0),
+				array.NewData(arrow.BinaryTypes.LargeString, 3, []*memory.Buffer{nil, wide, content}, nil, 0, 0),
+				array.NewData(arrow.BinaryTypes.LargeBinary, 3, []*memory.Buffer{nil, wide, content}, nil, 0, 0),
+				array.NewData(arrow.ListOf(arrow.PrimitiveTypes.Int32), 3, []*memory.Buffer{nil, narrow}, []arrow.ArrayData{values.Data()}, 0, 0),
+				array.NewData(arrow.LargeListOf(arrow.PrimitiveTypes.Int32), 3, []*memory.Buffer{nil, wide}, []arrow.ArrayData{values.Data()}, 0, 0),
+			} {
+				err := check(array.MakeFromData(data))
+				require.Equal(t, c.want, err == nil, "%s: %v", data.DataType(), err)
+				if !c.want {
+					require.Equal(t, lake.Corrupt, lake.KindOf(err))
+				}
+			}
+		})
+	}
+	short := array.NewData(arrow.FixedSizeListOf(3, arrow.PrimitiveTypes.Int32), 3, []*memory.Buffer{nil}, []arrow.ArrayData{values.Data()}, 0, 0)
+	require.ErrorContains(t, check(array.MakeFromData(short)), "need 9 values, there are 6")
 }
 
 // listOf puts all values into one list.
@@ -251,7 +289,7 @@ func structOf(values arrow.Array) arrow.Array {
 	return array.MakeFromData(array.NewData(dt, values.Len(), []*memory.Buffer{nil}, []arrow.ArrayData{values.Data()}, 0, 0))
 }
 
-func BenchmarkText(b *testing.B) {
+func BenchmarkCheck(b *testing.B) {
 	s := array.NewStringBuilder(memory.DefaultAllocator)
 	for range 100_000 {
 		s.Append("arm-7/left gripper")
@@ -259,8 +297,8 @@ func BenchmarkText(b *testing.B) {
 	a := s.NewArray()
 	b.SetBytes(100_000 * 18)
 	for b.Loop() {
-		if !isText(a) {
-			b.Fatal("not text")
+		if err := check(a); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

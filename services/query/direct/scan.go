@@ -34,7 +34,8 @@ const (
 // Scan reads the rows of a table, or of a part of it that has all rows which
 // Where asks for, and passes them to emit, in the order of the table, under the
 // planned schema. emit must not keep a batch without retaining it; while it
-// blocks, little is read ahead. Text that is not UTF-8 is lake.Corrupt.
+// blocks, little is read ahead. Values that are not what their type says, such as
+// text that is not UTF-8, are lake.Corrupt.
 func (r *Reading) Scan(ctx context.Context, table rowfilter.Source, emit func(arrow.RecordBatch) error) error {
 	opts := engine.ScanOptions{Columns: r.columns, BatchBytes: batchBytes, BatchRows: batchRows, Parallel: readAhead, Ordered: true}
 	until := r.offset + min(r.limit, math.MaxInt64-r.offset)
@@ -106,8 +107,8 @@ func (w *window) pass(rec arrow.RecordBatch) error {
 	defer part.Release()
 	columns := part.Columns()[:w.schema.NumFields()]
 	for i, col := range columns {
-		if !isText(col) {
-			return lake.Errorf(lake.Corrupt, "column %s has text that is not UTF-8: the table's files are damaged, or were written by something that stores other bytes as text", w.schema.Field(i).Name)
+		if err := check(col); err != nil {
+			return lake.Wrap("column "+w.schema.Field(i).Name+" is damaged", err)
 		}
 	}
 	w.small = append(w.small, array.NewRecordBatch(w.schema, columns, to-from))
