@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/flight"
+	"github.com/apache/arrow-go/v18/arrow/flight/flightsql"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -98,7 +99,7 @@ func TestAThousandCancelledQueriesLeaveNothing(t *testing.T) {
 			})
 			c := r.client("ann-token")
 			texts := []string{
-				"SELECT * FROM lab.wide", "SELECT bucket, sum(x) FROM lab.wide GROUP BY bucket",
+				"SELECT * FROM lab.wide", "SELECT x + 1, episode FROM lab.wide", "SELECT bucket, sum(x) FROM lab.wide GROUP BY bucket",
 				"SELECT count(*) FROM range(100000000000) WHERE hash(range) = 1",
 				"SELECT max(s) FROM (SELECT range::VARCHAR || 'padding so that it does not fit into memory' AS s FROM range(30000000) ORDER BY hash(range))",
 				"SELECT count(*) FROM lab.wide a, lab.wide b WHERE a.x * b.x = 3.25",
@@ -115,7 +116,7 @@ func TestAThousandCancelledQueriesLeaveNothing(t *testing.T) {
 					wg.Go(func() {
 						for i := range n / 8 {
 							ctx, cancel := context.WithTimeout(context.Background(), time.Duration(i*7%23)*time.Millisecond)
-							_, _ = fetch(t, ctx, c, infos[(w+i)%len(infos)])
+							drop(ctx, c, infos[(w+i)%len(infos)])
 							cancel()
 						}
 					})
@@ -139,6 +140,19 @@ func TestAThousandCancelledQueriesLeaveNothing(t *testing.T) {
 				assert.Less(c, after.resident, before.resident+128<<20)
 			}, time.Minute, 300*time.Millisecond)
 		})
+	}
+}
+
+// drop reads a result as far as it comes and keeps nothing of it.
+func drop(ctx context.Context, c *flightsql.Client, info *flight.FlightInfo) {
+	for _, e := range info.GetEndpoint() {
+		r, err := c.DoGet(ctx, e.GetTicket())
+		if err != nil {
+			return
+		}
+		for r.Next() { //nolint:revive // only what it leaves is of interest
+		}
+		r.Release()
 	}
 }
 
