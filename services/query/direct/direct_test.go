@@ -18,6 +18,7 @@ import (
 
 	"github.com/lakeplane/lake/engine"
 	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/services/query/tree"
 )
 
 // What statements are answered directly is tested with the parser of the engine,
@@ -25,22 +26,22 @@ import (
 // parser writes.
 func TestAnUnknownTreeIsNotAnswered(t *testing.T) {
 	require.Nil(t, Read(nil))
-	good := func() object {
-		return object{
-			"type": "SELECT_NODE", "aggregate_handling": "STANDARD_HANDLING", "select_list": []any{object{"class": "STAR"}},
-			"from_table": object{"type": "BASE_TABLE", "schema_name": "ns", "table_name": "t"},
+	good := func() tree.Object {
+		return tree.Object{
+			"type": "SELECT_NODE", "aggregate_handling": "STANDARD_HANDLING", "select_list": []any{tree.Object{"class": "STAR"}},
+			"from_table": tree.Object{"type": "BASE_TABLE", "schema_name": "ns", "table_name": "t"},
 		}
 	}
 	require.NotNil(t, Read(good()))
 	for key, v := range map[string]any{
-		"new_clause": object{"of": "anything"}, "aggregate_handling": "FORCE_AGGREGATES", "modifiers": "one", "select_list": []any{},
-		"from_table": object{"type": "BASE_TABLE", "schema_name": "ns", "at_clause": object{"unit": "version"}},
+		"new_clause": tree.Object{"of": "anything"}, "aggregate_handling": "FORCE_AGGREGATES", "modifiers": "one", "select_list": []any{},
+		"from_table": tree.Object{"type": "BASE_TABLE", "schema_name": "ns", "at_clause": tree.Object{"unit": "version"}},
 	} {
 		bad := good()
 		bad[key] = v
 		require.Nil(t, Read(bad), key)
 	}
-	for _, item := range []object{{"class": "STAR", "except": []any{"id"}}, {"class": "NEW"}, {"class": "COLUMN_REF"}, {"class": "COLUMN_REF", "column_names": []any{"a", "b"}}} {
+	for _, item := range []tree.Object{{"class": "STAR", "except": []any{"id"}}, {"class": "NEW"}, {"class": "COLUMN_REF"}, {"class": "COLUMN_REF", "column_names": []any{"a", "b"}}} {
 		bad := good()
 		bad["select_list"] = []any{item}
 		require.Nil(t, Read(bad), item)

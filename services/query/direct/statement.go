@@ -4,13 +4,10 @@ package direct
 
 import (
 	"math"
-	"slices"
 	"strings"
-)
 
-// object is a JSON object of the syntax tree, as DuckDB's json_serialize_sql
-// writes it.
-type object = map[string]any
+	"github.com/lakeplane/lake/services/query/tree"
+)
 
 // Statement is what a statement asks of its one table.
 type Statement struct {
@@ -31,7 +28,7 @@ type Column struct{ Name, As string }
 // every other one. The statement has passed the gate.
 func Read(node map[string]any) *Statement {
 	if node["type"] != "SELECT_NODE" || node["aggregate_handling"] != "STANDARD_HANDLING" ||
-		!nothingBut(node, "type", "aggregate_handling", "select_list", "from_table", "where_clause", "modifiers") || !isTable(node["from_table"]) {
+		!tree.NothingBut(node, "type", "aggregate_handling", "select_list", "from_table", "where_clause", "modifiers") || !isTable(node["from_table"]) {
 		return nil
 	}
 	s := &Statement{Limit: math.MaxInt64}
@@ -41,40 +38,12 @@ func Read(node map[string]any) *Statement {
 	return s
 }
 
-// nothingBut reports whether the tree says nothing beside those keys.
-func nothingBut(n object, keys ...string) bool {
-	for key, v := range n {
-		if !slices.Contains(keys, key) && !blank(v) {
-			return false
-		}
-	}
-	return true
-}
-
-// blank reports whether v says nothing: null, false, an empty text or list, or
-// an object of such.
-func blank(v any) bool {
-	switch v := v.(type) {
-	case nil:
-		return true
-	case bool:
-		return !v
-	case string:
-		return v == ""
-	case []any:
-		return len(v) == 0
-	case object:
-		return nothingBut(v)
-	}
-	return false
-}
-
 // isTable reports whether v is a table alone, under its own column names.
 func isTable(v any) bool {
-	n, _ := v.(object)
+	n, _ := v.(tree.Object)
 	schema, _ := n["schema_name"].(string)
 	return n["type"] == "BASE_TABLE" && schema != "" && !strings.EqualFold(schema, "information_schema") &&
-		nothingBut(n, "type", "alias", "query_location", "catalog_name", "schema_name", "table_name")
+		tree.NothingBut(n, "type", "alias", "query_location", "catalog_name", "schema_name", "table_name")
 }
 
 // readColumns takes one star, or columns by their bare names: behind a
@@ -82,10 +51,10 @@ func isTable(v any) bool {
 func (s *Statement) readColumns(v any) bool {
 	list, _ := v.([]any)
 	for _, v := range list {
-		n, _ := v.(object)
+		n, _ := v.(tree.Object)
 		switch n["class"] {
 		case "STAR":
-			return len(list) == 1 && nothingBut(n, "class", "type", "query_location")
+			return len(list) == 1 && tree.NothingBut(n, "class", "type", "query_location")
 		case "COLUMN_REF":
 			name, ok := columnName(n)
 			if !ok {
@@ -102,9 +71,9 @@ func (s *Statement) readColumns(v any) bool {
 
 // columnName is the name of a column that stands alone.
 func columnName(v any) (name string, ok bool) {
-	n, _ := v.(object)
+	n, _ := v.(tree.Object)
 	names, _ := n["column_names"].([]any)
-	if n["class"] != "COLUMN_REF" || len(names) != 1 || !nothingBut(n, "class", "type", "alias", "query_location", "column_names") {
+	if n["class"] != "COLUMN_REF" || len(names) != 1 || !tree.NothingBut(n, "class", "type", "alias", "query_location", "column_names") {
 		return "", false
 	}
 	name, ok = names[0].(string)
@@ -115,21 +84,18 @@ func columnName(v any) (name string, ok bool) {
 func (s *Statement) readLimit(v any) bool {
 	list, _ := v.([]any)
 	if len(list) == 0 {
-		return blank(v)
+		return tree.Blank(v)
 	}
-	n, _ := list[0].(object)
-	return len(list) == 1 && n["type"] == "LIMIT_MODIFIER" && nothingBut(n, "type", "limit", "offset") &&
-		wholeNumber(n["limit"], &s.Limit) && wholeNumber(n["offset"], &s.Offset)
+	n, _ := list[0].(tree.Object)
+	return len(list) == 1 && n["type"] == "LIMIT_MODIFIER" && tree.NothingBut(n, "type", "limit", "offset") &&
+		countOf(n["limit"], &s.Limit) && countOf(n["offset"], &s.Offset)
 }
 
-// wholeNumber reads a constant from 0 into out, or nothing where there is none.
-func wholeNumber(v any, out *int64) bool {
-	if v == nil {
-		return true
+// countOf reads a constant from 0 into out, or nothing where there is none.
+func countOf(v any, out *int64) (ok bool) {
+	if v != nil {
+		*out, ok = tree.Count(v)
+		return ok
 	}
-	n, _ := v.(object)
-	value, ok := constantOf(n)
-	i, whole := value.(int64)
-	*out = i
-	return n["class"] == "CONSTANT" && ok && whole && i >= 0
+	return true
 }

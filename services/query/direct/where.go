@@ -3,13 +3,13 @@
 package direct
 
 import (
-	"encoding/json"
 	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/lakeplane/lake/lake/predicate"
+	"github.com/lakeplane/lake/services/query/tree"
 )
 
 // Condition compares a column with a constant or a parameter.
@@ -34,7 +34,7 @@ var comparisons = map[any]struct{ op, exchanged predicate.Op }{
 
 // readWhere takes comparisons that are joined by AND.
 func (s *Statement) readWhere(v any) bool {
-	n, _ := v.(object)
+	n, _ := v.(tree.Object)
 	switch n["class"] {
 	case nil:
 		return v == nil
@@ -45,13 +45,13 @@ func (s *Statement) readWhere(v any) bool {
 				return false
 			}
 		}
-		return n["type"] == "CONJUNCTION_AND" && len(children) > 0 && nothingBut(n, "class", "type", "query_location", "children")
+		return n["type"] == "CONJUNCTION_AND" && len(children) > 0 && tree.NothingBut(n, "class", "type", "query_location", "children")
 	case "BETWEEN":
-		return nothingBut(n, "class", "type", "query_location", "input", "lower", "upper") &&
+		return tree.NothingBut(n, "class", "type", "query_location", "input", "lower", "upper") &&
 			s.condition(n["input"], predicate.GreaterOrEqual, n["lower"]) && s.condition(n["input"], predicate.LessOrEqual, n["upper"])
 	case "COMPARISON":
 		c, ok := comparisons[n["type"]]
-		return ok && nothingBut(n, "class", "type", "query_location", "left", "right") &&
+		return ok && tree.NothingBut(n, "class", "type", "query_location", "left", "right") &&
 			(s.condition(n["left"], c.op, n["right"]) || s.condition(n["right"], c.exchanged, n["left"]))
 	}
 	return false
@@ -64,14 +64,14 @@ func (s *Statement) condition(column any, op predicate.Op, value any) bool {
 		return false
 	}
 	c := Condition{Column: name, Op: op}
-	n, _ := value.(object)
+	n, _ := value.(tree.Object)
 	switch n["class"] {
 	case "PARAMETER":
 		number, _ := n["identifier"].(string)
 		i, err := strconv.Atoi(number)
 		c.Parameter, ok = i, err == nil && i > 0
 	case "CONSTANT":
-		c.Value, ok = constantOf(n)
+		c.Value, ok = tree.Constant(n)
 	default:
 		ok = false
 	}
@@ -79,25 +79,6 @@ func (s *Statement) condition(column any, op predicate.Op, value any) bool {
 		s.Where = append(s.Where, c)
 	}
 	return ok
-}
-
-// constantOf reads whole numbers and texts.
-func constantOf(n object) (any, bool) {
-	value, _ := n["value"].(object)
-	kind, _ := value["type"].(object)
-	if value["is_null"] != false || !blank(kind["type_info"]) {
-		return nil, false
-	}
-	switch kind["id"] {
-	case "INTEGER", "BIGINT":
-		number, _ := value["value"].(json.Number)
-		i, err := number.Int64()
-		return i, err == nil
-	case "VARCHAR":
-		text, ok := value["value"].(string)
-		return text, ok
-	}
-	return nil, false
 }
 
 // resolveWhere is the conditions over the columns of a table. ok is false where

@@ -3,9 +3,9 @@
 package prune
 
 import (
-	"encoding/json"
 	"math"
-	"slices"
+
+	"github.com/lakeplane/lake/services/query/tree"
 )
 
 // top is what a statement sorts the rows of its one table by, when it wants only
@@ -47,11 +47,11 @@ func (s Statement) First(lookup func(Ref) (Table, bool)) (f First, ok bool) {
 // rows but to sort them and to take the first.
 func readTop(n object) *top {
 	if n["type"] != "SELECT_NODE" || n["aggregate_handling"] != "STANDARD_HANDLING" ||
-		!onlyHas(n, "type", "aggregate_handling", "select_list", "from_table", "modifiers") || !onlyColumns(n["select_list"]) {
+		!tree.NothingBut(n, "type", "aggregate_handling", "select_list", "from_table", "modifiers") || !onlyColumns(n["select_list"]) {
 		return nil
 	}
 	table, _ := n["from_table"].(object)
-	if table["type"] != "BASE_TABLE" || !onlyHas(table, "type", "alias", "query_location", "catalog_name", "schema_name", "table_name") {
+	if table["type"] != "BASE_TABLE" || !tree.NothingBut(table, "type", "alias", "query_location", "catalog_name", "schema_name", "table_name") {
 		return nil
 	}
 	f := &from{reader: &reader{}}
@@ -67,32 +67,6 @@ func readTop(n object) *top {
 	return t
 }
 
-// onlyHas reports whether the tree says nothing beside those keys.
-func onlyHas(n object, keys ...string) bool {
-	for key, v := range n {
-		if !slices.Contains(keys, key) && !saysNothing(v) {
-			return false
-		}
-	}
-	return true
-}
-
-func saysNothing(v any) bool {
-	switch v := v.(type) {
-	case nil:
-		return true
-	case bool:
-		return !v
-	case string:
-		return v == ""
-	case []any:
-		return len(v) == 0
-	case object:
-		return onlyHas(v)
-	}
-	return false
-}
-
 // onlyColumns takes columns under their own names, and a star.
 func onlyColumns(v any) bool {
 	list, _ := v.([]any)
@@ -100,11 +74,11 @@ func onlyColumns(v any) bool {
 		n, _ := e.(object)
 		switch n["class"] {
 		case "STAR":
-			if !onlyHas(n, "class", "type", "query_location") {
+			if !tree.NothingBut(n, "class", "type", "query_location") {
 				return false
 			}
 		case "COLUMN_REF":
-			if !onlyHas(n, "class", "type", "query_location", "column_names") {
+			if !tree.NothingBut(n, "class", "type", "query_location", "column_names") {
 				return false
 			}
 		default:
@@ -119,7 +93,7 @@ func onlyColumns(v any) bool {
 func (t *top) readOrder(v any) bool {
 	n, _ := v.(object)
 	orders, _ := n["orders"].([]any)
-	if n["type"] != "ORDER_MODIFIER" || len(orders) == 0 || !onlyHas(n, "type", "orders") {
+	if n["type"] != "ORDER_MODIFIER" || len(orders) == 0 || !tree.NothingBut(n, "type", "orders") {
 		return false
 	}
 	first, _ := orders[0].(object)
@@ -141,16 +115,16 @@ func (t *top) readOrder(v any) bool {
 // too.
 func (t *top) readLimit(v any) bool {
 	n, _ := v.(object)
-	if n["type"] != "LIMIT_MODIFIER" || n["limit"] == nil || !onlyHas(n, "type", "limit", "offset") {
+	if n["type"] != "LIMIT_MODIFIER" || n["limit"] == nil || !tree.NothingBut(n, "type", "limit", "offset") {
 		return false
 	}
-	limit, ok := wholeNumber(n["limit"])
+	limit, ok := count(n["limit"])
 	if !ok || limit == 0 {
 		return false
 	}
 	offset := int64(0)
 	if n["offset"] != nil {
-		if offset, ok = wholeNumber(n["offset"]); !ok {
+		if offset, ok = count(n["offset"]); !ok {
 			return false
 		}
 	}
@@ -158,16 +132,8 @@ func (t *top) readLimit(v any) bool {
 	return true
 }
 
-// wholeNumber reads a constant from 0 that is not so large that two of them
-// overflow.
-func wholeNumber(v any) (int64, bool) {
-	n, _ := v.(object)
-	value, _ := n["value"].(object)
-	kind, _ := value["type"].(object)
-	if n["class"] != "CONSTANT" || value["is_null"] != false || kind["id"] != "INTEGER" && kind["id"] != "BIGINT" {
-		return 0, false
-	}
-	number, _ := value["value"].(json.Number)
-	i, err := number.Int64()
-	return i, err == nil && i >= 0 && i <= math.MaxInt32
+// count reads a constant that is not so large that two of them overflow.
+func count(v any) (int64, bool) {
+	n, ok := tree.Count(v)
+	return n, ok && n <= math.MaxInt32
 }

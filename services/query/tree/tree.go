@@ -1,0 +1,71 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+// Package tree reads what all readers of a statement's syntax tree read alike.
+// The tree is the one that DuckDB's json_serialize_sql writes, decoded with
+// numbers as [json.Number]. Whoever reads one goes by lists of what is allowed:
+// a key that is not known has to say nothing.
+package tree
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// Object is an object of the tree.
+type Object = map[string]any
+
+// NothingBut reports whether an object says nothing beside those keys.
+func NothingBut(n Object, keys ...string) bool {
+	for key, v := range n {
+		if !slices.Contains(keys, key) && !Blank(v) {
+			return false
+		}
+	}
+	return true
+}
+
+// Blank reports whether a value says nothing: null, false, an empty text or list,
+// or an object of such.
+func Blank(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case bool:
+		return !v
+	case string:
+		return v == ""
+	case []any:
+		return len(v) == 0
+	case Object:
+		return NothingBut(v)
+	}
+	return false
+}
+
+// Constant returns an integer (int64) or a text (string) that stands in a
+// statement as such. Integers beyond 64 bits are none.
+func Constant(v any) (value any, ok bool) {
+	n, _ := v.(Object)
+	constant, _ := n["value"].(Object)
+	kind, _ := constant["type"].(Object)
+	if n["class"] != "CONSTANT" || constant["is_null"] != false || !Blank(kind["type_info"]) {
+		return nil, false
+	}
+	switch kind["id"] {
+	case "INTEGER", "BIGINT":
+		number, _ := constant["value"].(json.Number)
+		i, err := number.Int64()
+		return i, err == nil
+	case "VARCHAR":
+		text, ok := constant["value"].(string)
+		return text, ok
+	}
+	return nil, false
+}
+
+// Count returns a constant integer from 0.
+func Count(v any) (int64, bool) {
+	value, ok := Constant(v)
+	n, whole := value.(int64)
+	return n, ok && whole && n >= 0
+}
