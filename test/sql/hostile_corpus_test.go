@@ -18,8 +18,8 @@ import (
 type hostile struct {
 	name     string // file:line
 	sql      string
-	verdicts []string // any of them is right
-	says     string   // part of the error
+	verdicts []string // any of them is right: on a busy machine a long text may be out of time before it is refused
+	says     string   // part of the error, with the first of them
 	// isolate marks a statement that a process of its own must run: it hangs
 	// or kills the one it runs in.
 	isolate bool

@@ -100,7 +100,7 @@ SELECT length(replace(repeat('a', 1000000), 'a', repeat('b', 1000000)))
 SELECT length(regexp_replace(repeat('a', 1000000), 'a', repeat('b', 1000000), 'g'))
 ### refused : too large
 SELECT length(array_to_string(list_transform(range(1000000), lambda x: 'x'), repeat('b', 1000000)))
-### refused : add up
+### refused|deadline : add up
 SELECT length(concat({{x "repeat('x', 1000000), " 5000}}''))
 ### memory|deadline|invalid|fine
 SELECT length(concat_ws(repeat('x', 1000000){{x ", 'a'" 5000}}))

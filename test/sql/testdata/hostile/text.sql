@@ -26,9 +26,9 @@ SELECT true{{x " AND true" 9000}}
 SELECT 1 WHERE 1=1{{x " OR 2=2" 100000}}
 ### refused : at most 256
 SELECT 1{{x " UNION ALL SELECT 1" 14000}}
-### refused
+### refused|deadline
 SELECT 1{{x " UNION SELECT 1 EXCEPT SELECT 2" 120}}
-### refused
+### refused|deadline
 SELECT [{{x "1," 25000}}1]
 ### refused
 SELECT [{{x "1," 50000}}1]
