@@ -76,18 +76,20 @@ func (k keyHash) text(s string) {
 }
 
 // remembered finds the answer of the same statement over the same snapshots. It
-// is good for as long as a ticket made with it would have been.
-func (s *Server) remembered(key answerKey) (answer, bool) {
+// is good for as long as a ticket made with it would have been. The key is for
+// remembering the answer where there is none yet.
+func (s *Server) remembered(claims *ticket.Claims) (a answer, key answerKey, ok bool) {
 	if s.memo.answers == nil {
-		return answer{}, false
+		return a, key, false
 	}
-	a, ok := s.memo.answers.get(key)
+	key = newAnswerKey(claims)
+	a, ok = s.memo.answers.get(key)
 	if ok && s.opts.Now().Sub(a.made) > s.opts.TicketTTL {
 		s.memo.answers.forget(key)
 		ok = false
 	}
 	s.metrics.memo(memoAnswer, ok)
-	return a, ok
+	return a, key, ok
 }
 
 // replay sends a remembered answer. The snapshots are opened, as they would be to

@@ -41,7 +41,7 @@ func (s *Server) directly(ctx context.Context, stmt gate.Parsed, planned *arrow.
 		return false, nil
 	}
 	s.metrics.direct.Inc()
-	if reading.Where == nil {
+	if len(reading.Where) == 0 {
 		return true, reading.Scan(ctx, snapshots[0], emit)
 	}
 	part, err := storage.Prune(ctx, snapshots[0], reading.Where)

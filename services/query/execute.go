@@ -60,8 +60,8 @@ func (s *Server) execute(ctx context.Context, p access.Principal, handle []byte,
 func (s *Server) stream(ctx context.Context, p access.Principal, claims *ticket.Claims, out flight.FlightService_DoGetServer) error {
 	start := time.Now()
 	defer s.metrics.time(stageStream)()
-	key := newAnswerKey(claims)
-	if a, ok := s.remembered(key); ok {
+	a, key, ok := s.remembered(claims)
+	if ok {
 		return s.replay(ctx, claims, a, out)
 	}
 	stmt, err := s.check(ctx, claims.SQL)

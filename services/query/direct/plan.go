@@ -16,20 +16,16 @@ import (
 // the values of the placeholders, which may be nil. ok is false where only the
 // engine knows, or where the statement is its to refuse.
 func (s *Statement) Plan(table *arrow.Schema, params arrow.RecordBatch) (plan sqlengine.Plan, ok bool) {
-	fields := make([]arrow.Field, 0, table.NumFields())
-	if s.Columns == nil {
-		fields = append(fields, table.Fields()...)
+	columns, ok := s.columnsOf(table)
+	if !ok {
+		return plan, false
 	}
-	for _, column := range s.Columns {
-		c, ok := columnNamed(table, column.Name)
-		if !ok {
-			return plan, false
+	fields := make([]arrow.Field, len(columns))
+	for i, c := range columns {
+		fields[i] = table.Field(c)
+		if s.Columns != nil && s.Columns[i].As != "" {
+			fields[i].Name = s.Columns[i].As
 		}
-		f := table.Field(c)
-		if column.As != "" {
-			f.Name = column.As
-		}
-		fields = append(fields, f)
 	}
 	for i, f := range fields {
 		same := func(other arrow.Field) bool { return strings.EqualFold(f.Name, other.Name) }

@@ -15,8 +15,8 @@ import (
 
 // Reading is a statement over the columns of its table.
 type Reading struct {
-	// Where is what has to be true of the rows; nil means nothing.
-	Where predicate.Predicate
+	// Where is what has to be true of the rows, all of it; empty means nothing.
+	Where predicate.And
 
 	columns       []int // of the result, in its order
 	schema        *arrow.Schema
@@ -32,18 +32,31 @@ func (s *Statement) Resolve(table, planned *arrow.Schema, params arrow.RecordBat
 	if !ok {
 		return nil, false
 	}
-	r = &Reading{columns: columns, schema: planned, offset: s.Offset, limit: s.Limit}
 	where, ok := s.resolveWhere(table, params)
 	if !ok || !rowfilter.CanTell(where, table) {
 		return nil, false
 	}
-	if len(where) > 0 {
-		r.Where = where
-	}
-	return r, true
+	return &Reading{Where: where, columns: columns, schema: planned, offset: s.Offset, limit: s.Limit}, true
 }
 
+// resolveColumns are the columns of the result, if they are delivered as they are
+// stored.
 func (s *Statement) resolveColumns(table, planned *arrow.Schema) (columns []int, ok bool) {
+	columns, ok = s.columnsOf(table)
+	if !ok || len(columns) != planned.NumFields() {
+		return nil, false
+	}
+	for i, c := range columns {
+		stored, wanted := table.Field(c), planned.Field(i)
+		if !sqlengine.SameType(stored.Type, wanted.Type) || !sqlengine.SameType(sqlengine.Delivered(stored.Type), stored.Type) || stored.Nullable && !wanted.Nullable {
+			return nil, false
+		}
+	}
+	return columns, true
+}
+
+// columnsOf finds the columns that the statement names, at least one, each once.
+func (s *Statement) columnsOf(table *arrow.Schema) (columns []int, ok bool) {
 	if s.Columns == nil {
 		for i := range table.NumFields() {
 			columns = append(columns, i)
@@ -56,16 +69,7 @@ func (s *Statement) resolveColumns(table, planned *arrow.Schema) (columns []int,
 		}
 		columns = append(columns, i)
 	}
-	if len(columns) == 0 || len(columns) != planned.NumFields() {
-		return nil, false
-	}
-	for i, c := range columns {
-		stored, wanted := table.Field(c), planned.Field(i)
-		if !sqlengine.SameType(stored.Type, wanted.Type) || !sqlengine.SameType(sqlengine.Delivered(stored.Type), stored.Type) || stored.Nullable && !wanted.Nullable {
-			return nil, false
-		}
-	}
-	return columns, true
+	return columns, len(columns) > 0
 }
 
 // columnNamed finds a column without regard to case, as SQL does. Two that

@@ -39,9 +39,9 @@ const (
 func (r *Reading) Scan(ctx context.Context, table rowfilter.Source, emit func(arrow.RecordBatch) error) error {
 	opts := engine.ScanOptions{Columns: r.columns, BatchBytes: batchBytes, BatchRows: batchRows, Parallel: readAhead, Ordered: true}
 	until := r.offset + min(r.limit, math.MaxInt64-r.offset)
-	switch where, _ := r.Where.(predicate.And); {
-	case where != nil:
-		table = rowfilter.Exact(table, where)
+	switch {
+	case len(r.Where) > 0:
+		table = rowfilter.Exact(table, r.Where)
 		opts.Columns, opts.BatchRows = r.withConditions(), lookRows
 	case until <= fewRows:
 		opts.BatchRows, opts.Parallel = max(int(until), 1), 0

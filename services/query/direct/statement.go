@@ -38,12 +38,11 @@ func Read(node map[string]any) *Statement {
 	return s
 }
 
-// isTable reports whether v is a table alone, under its own column names.
+// isTable reports whether v is a table alone that is stored.
 func isTable(v any) bool {
 	n, _ := v.(tree.Object)
 	schema, _ := n["schema_name"].(string)
-	return n["type"] == "BASE_TABLE" && schema != "" && !strings.EqualFold(schema, "information_schema") &&
-		tree.NothingBut(n, "type", "alias", "query_location", "catalog_name", "schema_name", "table_name")
+	return tree.IsTable(v) && schema != "" && !strings.EqualFold(schema, "information_schema")
 }
 
 // readColumns takes one star, or columns by their bare names: behind a
@@ -54,7 +53,7 @@ func (s *Statement) readColumns(v any) bool {
 		n, _ := v.(tree.Object)
 		switch n["class"] {
 		case "STAR":
-			return len(list) == 1 && tree.NothingBut(n, "class", "type", "query_location")
+			return len(list) == 1 && tree.IsStar(n)
 		case "COLUMN_REF":
 			name, ok := columnName(n)
 			if !ok {

@@ -5,6 +5,8 @@ package divide
 import (
 	_ "embed" // the list of functions
 	"strings"
+
+	"github.com/lakeplane/lake/services/query/tree"
 )
 
 // object is a JSON object of the syntax tree, as DuckDB's json_serialize_sql
@@ -16,15 +18,7 @@ var functionsText string
 
 // functions are the scalar functions whose result is the same whenever and
 // wherever they are called with the same arguments, in lower case.
-var functions = func() map[string]bool {
-	set := map[string]bool{}
-	for line := range strings.Lines(functionsText) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "# ") {
-			set[line] = true
-		}
-	}
-	return set
-}()
+var functions = tree.Names(functionsText)
 
 // Functions reports whether statements in parts may call the function of this
 // name.

@@ -51,7 +51,7 @@ func readTop(n object) *top {
 		return nil
 	}
 	table, _ := n["from_table"].(object)
-	if table["type"] != "BASE_TABLE" || !tree.NothingBut(table, "type", "alias", "query_location", "catalog_name", "schema_name", "table_name") {
+	if !tree.IsTable(table) {
 		return nil
 	}
 	f := &from{reader: &reader{}}
@@ -74,7 +74,7 @@ func onlyColumns(v any) bool {
 		n, _ := e.(object)
 		switch n["class"] {
 		case "STAR":
-			if !tree.NothingBut(n, "class", "type", "query_location") {
+			if !tree.IsStar(n) {
 				return false
 			}
 		case "COLUMN_REF":

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/lakeplane/lake/services/query/divide"
+	"github.com/lakeplane/lake/services/query/tree"
 )
 
 //go:embed aggregates.txt
@@ -21,20 +22,10 @@ var aggregatesText string
 
 // aggregates are the aggregate functions, and those that stand before OVER, that
 // depend on nothing but their arguments.
-var aggregates = readLines(aggregatesText)
+var aggregates = tree.Names(aggregatesText)
 
 // rows are the functions that stand in FROM.
 var rows = map[string]bool{"range": true, "generate_series": true, "unnest": true}
-
-func readLines(text string) map[string]bool {
-	set := map[string]bool{}
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
-			set[line] = true
-		}
-	}
-	return set
-}
 
 // Function reports whether a function's result depends on its arguments alone.
 // Case does not matter.
@@ -42,8 +33,6 @@ func Function(name string) bool {
 	name = strings.ToLower(name)
 	return divide.Functions(name) || aggregates[name] || rows[name]
 }
-
-type object = map[string]any
 
 // Statement reports whether a statement is steady. node is its syntax tree as
 // DuckDB writes it, and has passed the gate; it names no table of
@@ -58,13 +47,13 @@ func steady(v any) bool {
 				return false
 			}
 		}
-	case object:
+	case tree.Object:
 		return steadyNode(v)
 	}
 	return true
 }
 
-func steadyNode(n object) bool {
+func steadyNode(n tree.Object) bool {
 	schema, _ := n["schema_name"].(string)
 	switch class, _ := n["class"].(string); {
 	case class == "CONSTANT":

@@ -9,6 +9,7 @@ package tree
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // Object is an object of the tree.
@@ -68,4 +69,29 @@ func Count(v any) (int64, bool) {
 	value, ok := Constant(v)
 	n, whole := value.(int64)
 	return n, ok && whole && n >= 0
+}
+
+// IsTable reports whether a value is a table alone, all of it, under its own
+// column names.
+func IsTable(v any) bool {
+	n, _ := v.(Object)
+	return n["type"] == "BASE_TABLE" && NothingBut(n, "type", "alias", "query_location", "catalog_name", "schema_name", "table_name")
+}
+
+// IsStar reports whether a value is a star that stands for every column as it is.
+func IsStar(v any) bool {
+	n, _ := v.(Object)
+	return n["class"] == "STAR" && NothingBut(n, "class", "type", "query_location")
+}
+
+// Names reads a list of functions, one a line; lines that begin with # and a
+// blank are comments.
+func Names(text string) map[string]bool {
+	set := map[string]bool{}
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "# ") {
+			set[line] = true
+		}
+	}
+	return set
 }

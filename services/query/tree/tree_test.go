@@ -62,3 +62,18 @@ func TestConstants(t *testing.T) {
 	_, ok = Count(nil)
 	require.False(t, ok)
 }
+
+func TestTablesAndStars(t *testing.T) {
+	table := `"type":"BASE_TABLE","schema_name":"ns","table_name":"t","alias":"u","sample":null,"column_name_alias":[]`
+	require.True(t, IsTable(read(t, `{`+table+`}`)))
+	require.False(t, IsTable(read(t, `{`+table+`,"at_clause":{"unit":"version"}}`)))
+	require.False(t, IsTable(read(t, `{"type":"JOIN"}`)))
+	require.False(t, IsTable(nil))
+	require.True(t, IsStar(read(t, `{"class":"STAR","type":"STAR","query_location":7,"exclude_list":[]}`)))
+	require.False(t, IsStar(read(t, `{"class":"STAR","exclude_list":["id"]}`)))
+	require.False(t, IsStar(read(t, `{"class":"COLUMN_REF"}`)))
+}
+
+func TestNames(t *testing.T) {
+	require.Equal(t, map[string]bool{"upper": true, "#": true}, Names("# of a list\nupper\n\n # more\n#\n"))
+}
