@@ -3,15 +3,10 @@
 package query_test
 
 import (
-	"os"
-	"strings"
 	"testing"
 
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/stretchr/testify/require"
 
-	sqlengine "github.com/lakeplane/lake/services/query/engine"
 	"github.com/lakeplane/lake/services/query/gate"
 	"github.com/lakeplane/lake/services/query/steady"
 )
@@ -30,31 +25,10 @@ var chance = map[string]string{"reservoir_quantile": "keeps some of its values"}
 // TestTheSteadyFunctions fails when a new DuckDB changes what is an aggregate and
 // consistent, and when anything that is not consistent counts as steady.
 func TestTheSteadyFunctions(t *testing.T) {
-	var list strings.Builder
-	list.WriteString(steadyHead)
-	ask := func(having string, each func(name string)) {
-		err := sharedSQL.Execute(t.Context(), sqlengine.Request{SQL: `SELECT lower(function_name) AS name FROM duckdb_functions()
-			GROUP BY 1 HAVING ` + having + ` ORDER BY 1`}, func(rec arrow.RecordBatch) error {
-			for i := range int(rec.NumRows()) {
-				each(strings.Clone(rec.Column(0).(*array.String).Value(i)))
-			}
-			return nil
-		})
-		require.NoError(t, err)
-	}
-	ask("bool_and(function_type = 'aggregate' AND coalesce(stability, 'CONSISTENT') = 'CONSISTENT')", func(name string) {
-		if callable, _ := gate.Classify(name); callable && chance[name] == "" {
-			list.WriteString(name + "\n")
-		}
-	})
-	if *update {
-		require.NoError(t, os.WriteFile(steadyAggregates, []byte(list.String()), 0o600))
-	}
-	have, err := os.ReadFile(steadyAggregates)
-	require.NoError(t, err)
-	require.Equal(t, list.String(), string(have), "%s is not that of the linked DuckDB: run this test with -update and read the difference", steadyAggregates)
+	list := steadyHead + callable(t, "bool_and(function_type = 'aggregate' AND coalesce(stability, 'CONSISTENT') = 'CONSISTENT')", chance)
+	requireListed(t, steadyAggregates, list)
 	changing := 0
-	ask("bool_or(stability NOT IN ('CONSISTENT'))", func(name string) {
+	functionsThat(t, "bool_or(stability NOT IN ('CONSISTENT'))", func(name string) {
 		changing++
 		require.False(t, steady.Function(name), name)
 	})
