@@ -45,6 +45,12 @@ func (f *flightService) DoPut(stream flight.FlightService_DoPutServer) error {
 	return stream.Send(&flight.PutResult{AppMetadata: ack})
 }
 
+// Append serves the stream of an append for a caller in this process, as DoPut
+// does for one on a connection. The stream's context carries the principal.
+func (s *Server) Append(stream flight.FlightService_DoPutServer) error {
+	return (&flightService{server: s}).DoPut(stream)
+}
+
 // put admits, receives and verifies an append, then runs it or joins it.
 func (s *Server) put(ctx context.Context, stream putStream) (appended, error) {
 	p, err := caller(ctx)

@@ -5,6 +5,8 @@ package query
 import (
 	"context"
 
+	"github.com/apache/arrow-go/v18/arrow/flight"
+
 	"github.com/lakeplane/lake/internal/appendwire"
 	"github.com/lakeplane/lake/services/access"
 	"github.com/lakeplane/lake/services/internal/rpc"
@@ -23,6 +25,26 @@ func (s *Server) forwardAppend(ctx context.Context, p access.Principal, in *putS
 	if !p.May(cmd.Table.Namespace) {
 		return missing(cmd.Table)
 	}
-	defer s.names.Evict(cmd.Table)
-	return rpc.RelayPut(rpc.Delegate(ctx, p), s.authority, in, in.stream, func() { s.names.Evict(cmd.Table) })
+	answered := func() { s.names.Evict(cmd.Table) }
+	defer answered()
+	if s.opts.Append != nil {
+		return s.opts.Append(&passedStream{FlightService_DoPutServer: in.stream, in: in, answered: answered})
+	}
+	return rpc.RelayPut(rpc.Delegate(ctx, p), s.authority, in, in.stream, answered)
+}
+
+// passedStream is the client's stream as an authority in this process has it.
+type passedStream struct {
+	flight.FlightService_DoPutServer
+	in       *putStream
+	answered func()
+}
+
+// Recv returns the client's next message.
+func (s *passedStream) Recv() (*flight.FlightData, error) { return s.in.Recv() }
+
+// Send passes an answer on.
+func (s *passedStream) Send(result *flight.PutResult) error {
+	s.answered()
+	return s.FlightService_DoPutServer.Send(result)
 }

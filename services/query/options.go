@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow/flight"
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 
@@ -58,6 +59,10 @@ type Options struct {
 	// replica's own credentials, whose role must be one that may act for
 	// others: forwarded calls name the caller beside them.
 	Authority grpc.ClientConnInterface
+	// Append takes an append in place of Authority where that is in this process.
+	// The stream is the client's, and its context carries the principal, whose
+	// right to the table is checked. nil sends appends to Authority.
+	Append func(flight.FlightService_DoPutServer) error
 	// Storage opens snapshots; required.
 	Storage engine.Engine
 	// SQL runs statements; required. The server does not close it.

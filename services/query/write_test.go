@@ -71,37 +71,56 @@ func appendRows(t testing.TB, c *flightsql.Client, name lake.TableName, rec arro
 	return &out, nil
 }
 
-func TestAppendsPassUnchangedAndAreReadAtOnce(t *testing.T) {
-	l := newLake(t)
-	name := l.authority.create(t, "lab.notes", simple)
-	r := l.replica(func(o *query.Options) { o.Registration = registration.Options{TTL: time.Hour} })
-	c := r.client("ann-token")
-	for i := range 5 {
-		got := mustRun(t, c, "SELECT count(*) AS n FROM lab.notes")
-		require.Equal(t, fmt.Sprintf("{\"n\":%d}\n", i), got.json(t), "a client reads its writes")
-		res, err := appendRows(t, c, name, rows(t, simple, fmt.Sprintf(`[{"id":%d}]`, i)), false)
-		require.NoError(t, err)
-		require.EqualValues(t, i+2, res.GetVersion())
-	}
-	require.Equal(t, "ann", l.authority.lastCaller("DoPut").Name, "the authority learns for whom")
-	require.Equal(t, "query", l.authority.lastCaller("DoPut").Via)
+// replicaTo starts a replica that keeps registrations for long, and has the
+// authority in its own process, or on a connection.
+func (l *lakeUnderTest) replicaTo(beside bool) *replica {
+	return l.replica(func(o *query.Options) {
+		o.Registration = registration.Options{TTL: time.Hour}
+		if beside {
+			o.Append = l.authority.DoPut
+		}
+	})
+}
 
-	_, err := appendRows(t, c, name, rows(t, simple, `[{"id":9}]`), true)
-	require.Equal(t, codes.InvalidArgument, status.Code(err), "the authority's refusal comes through: %v", err)
-	_, err = appendRows(t, r.client("bob-token"), lake.TableName{Namespace: "secret", Name: "x"}, rows(t, simple, `[{"id":9}]`), false)
-	require.Equal(t, codes.NotFound, status.Code(err))
-	require.Equal(t, "{\"n\":5}\n", mustRun(t, c, "SELECT count(*) AS n FROM lab.notes").json(t))
+func TestAppendsPassUnchangedAndAreReadAtOnce(t *testing.T) {
+	for where, via := range map[string]string{"on a connection": "query", "in this process": ""} {
+		t.Run(where, func(t *testing.T) {
+			l := newLake(t)
+			name := l.authority.create(t, "lab.notes", simple)
+			r := l.replicaTo(via == "")
+			c := r.client("ann-token")
+			for i := range 5 {
+				got := mustRun(t, c, "SELECT count(*) AS n FROM lab.notes")
+				require.Equal(t, fmt.Sprintf("{\"n\":%d}\n", i), got.json(t), "a client reads its writes")
+				res, err := appendRows(t, c, name, rows(t, simple, fmt.Sprintf(`[{"id":%d}]`, i)), false)
+				require.NoError(t, err)
+				require.EqualValues(t, i+2, res.GetVersion())
+			}
+			require.Equal(t, "ann", l.authority.lastCaller("DoPut").Name, "the authority learns for whom")
+			require.Equal(t, via, l.authority.lastCaller("DoPut").Via)
+
+			_, err := appendRows(t, c, name, rows(t, simple, `[{"id":9}]`), true)
+			require.Equal(t, codes.InvalidArgument, status.Code(err), "the authority's refusal comes through: %v", err)
+			_, err = appendRows(t, r.client("bob-token"), lake.TableName{Namespace: "secret", Name: "x"}, rows(t, simple, `[{"id":9}]`), false)
+			require.Equal(t, codes.NotFound, status.Code(err))
+			require.Equal(t, "{\"n\":5}\n", mustRun(t, c, "SELECT count(*) AS n FROM lab.notes").json(t))
+		})
+	}
 }
 
 func TestAnAppendWithoutAnAnswerStillEvicts(t *testing.T) {
-	l := newLake(t)
-	name := l.authority.create(t, "lab.notes", simple)
-	c := l.replica(func(o *query.Options) { o.Registration = registration.Options{TTL: time.Hour} }).client("ann-token")
-	mustRun(t, c, "SELECT * FROM lab.notes")
-	l.authority.failAppends(lake.Errorf(lake.Undetermined, "the connection broke"))
-	_, err := appendRows(t, c, name, rows(t, simple, `[{"id":1}]`), false)
-	require.Equal(t, codes.Unavailable, status.Code(err))
-	require.EqualValues(t, 1, mustRun(t, c, "SELECT * FROM lab.notes").rows())
+	for where, beside := range map[string]bool{"on a connection": false, "in this process": true} {
+		t.Run(where, func(t *testing.T) {
+			l := newLake(t)
+			name := l.authority.create(t, "lab.notes", simple)
+			c := l.replicaTo(beside).client("ann-token")
+			mustRun(t, c, "SELECT * FROM lab.notes")
+			l.authority.failAppends(lake.Errorf(lake.Undetermined, "the connection broke"))
+			_, err := appendRows(t, c, name, rows(t, simple, `[{"id":1}]`), false)
+			require.Equal(t, codes.Unavailable, status.Code(err))
+			require.EqualValues(t, 1, mustRun(t, c, "SELECT * FROM lab.notes").rows())
+		})
+	}
 }
 
 func TestAnyReplicaWaitsForTheVersionAClientKnows(t *testing.T) {

@@ -89,7 +89,7 @@ func (s *Server) makeTiers() (err error) {
 	if s.meta, err = process.NewMeta(s.opts.meta(), s.storage.records, s.storage.objects, s.temporal.link(), s.state.Meta, s.telemetry); err != nil {
 		return err
 	}
-	s.query, err = process.NewQuery(s.opts.query(s.state.Meta), s.storage.objects, s.telemetry)
+	s.query, err = process.NewQuery(s.opts.query(s.state.Meta), s.storage.objects, s.meta, s.telemetry)
 	return err
 }
 

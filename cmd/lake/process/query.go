@@ -28,15 +28,17 @@ type Query struct {
 	config *config.Query
 	tel    Telemetry
 
+	beside       *Meta  // the authority in this process, or nil
 	spill        string // a directory to remove, or empty
 	sql, planner sqlEngine
 	conn         *grpc.ClientConn
 }
 
-// NewQuery puts a replica together. The caller keeps the objects, and closes
-// them after the replica.
-func NewQuery(c *config.Query, objects *Objects, tel Telemetry) (*Query, error) {
-	q := &Query{config: c, tel: tel}
+// NewQuery puts a replica together. beside is the authority where it runs in
+// this process, and then takes appends without a connection; nil elsewhere. The
+// caller keeps the objects, and closes them after the replica.
+func NewQuery(c *config.Query, objects *Objects, beside *Meta, tel Telemetry) (*Query, error) {
+	q := &Query{config: c, tel: tel, beside: beside}
 	if err := q.open(objects); err != nil {
 		return nil, errors.Join(err, q.Close())
 	}
@@ -60,6 +62,9 @@ func (q *Query) open(objects *Objects) (err error) {
 		Registration: registration.Options{TTL: c.CatalogTTL}, Datasets: datasets.Options{Bytes: uint64(c.DatasetCache)},
 		AnswerBytes: cmp.Or(c.AnswerCache, -1),
 		Metrics:     q.tel.Metrics, Log: q.tel.Log, Version: q.tel.Version,
+	}
+	if q.beside != nil {
+		opts.Append = q.beside.Append
 	}
 	if c.TicketKeys != "" {
 		keys, err := ticket.OpenFile(c.TicketKeys, q.tel.Log)

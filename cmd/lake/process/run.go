@@ -159,7 +159,7 @@ func RunQuery(ctx context.Context, c *config.Query, tel Telemetry) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, objects.Close()) }()
-	replica, err := NewQuery(c, objects, tel)
+	replica, err := NewQuery(c, objects, nil, tel)
 	if err != nil {
 		return err
 	}
