@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/lakeplane/lake/lake/predicate"
+	"github.com/lakeplane/lake/services/query/literal"
 )
 
 // op is a comparison of a column with a constant.
@@ -43,15 +44,15 @@ type (
 	compare struct {
 		column []string
 		op     op
-		value  constant
+		value  literal.Value
 	}
 	in struct {
 		column []string
-		values []constant
+		values []literal.Value
 	}
 	inside struct {
 		column    []string
-		low, high constant
+		low, high literal.Value
 	}
 	null struct {
 		column []string
@@ -139,7 +140,7 @@ func (c compare) bind(b *binder) predicate.Predicate {
 }
 
 func (c inside) bind(b *binder) predicate.Predicate {
-	within := b.intervals(c.column, []constant{c.low, c.high})
+	within := b.intervals(c.column, []literal.Value{c.low, c.high})
 	if len(within) != 2 {
 		return nil
 	}
@@ -158,14 +159,14 @@ func (c in) bind(b *binder) predicate.Predicate {
 
 // intervals returns those of constants that SQL compares a column with at once,
 // without nulls, which equal nothing; nil when one of them is not known.
-func (b *binder) intervals(name []string, constants []constant) []interval {
+func (b *binder) intervals(name []string, constants []literal.Value) []interval {
 	at, ok := b.find(name)
 	if !ok {
 		return nil
 	}
-	var values []constant
+	var values []literal.Value
 	for _, c := range constants {
-		if c = b.value(c); c != (nothing{}) {
+		if c = b.value(c); c != (literal.Null{}) {
 			values = append(values, c)
 		}
 	}
@@ -181,27 +182,35 @@ func (b *binder) intervals(name []string, constants []constant) []interval {
 	return within
 }
 
+// value looks a placeholder up; nil is not known.
+func (b *binder) value(c literal.Value) literal.Value {
+	if p, ok := c.(literal.Placeholder); ok {
+		return p.Parameter(b.params)
+	}
+	return c
+}
+
 // unify makes constants of one type, as SQL does before it compares a column
 // with several; nil when they have none, or which is not known.
-func unify(values []constant) []constant {
-	joint, numbers := number{}, 0
+func unify(values []literal.Value) []literal.Value {
+	joint, numbers := literal.Number{}, 0
 	for _, v := range values {
 		switch v := v.(type) {
-		case number:
+		case literal.Number:
 			numbers++
-			joint.whole, joint.fraction = max(joint.whole, v.whole), max(joint.fraction, v.fraction)
-			if v.float != 0 && (joint.float == 0 || v.float < joint.float) {
-				joint.float = v.float // the coarser one, to be safe
+			joint.Whole, joint.Fraction = max(joint.Whole, v.Whole), max(joint.Fraction, v.Fraction)
+			if v.Float != 0 && (joint.Float == 0 || v.Float < joint.Float) {
+				joint.Float = v.Float // the coarser one, to be safe
 			}
-		case words:
-			if first, ok := values[0].(words); !ok || first.as != v.as {
+		case literal.Text:
+			if first, ok := values[0].(literal.Text); !ok || first.As != v.As {
 				return nil
 			}
-		case moment:
-			if first, ok := values[0].(moment); !ok || first.zoned != v.zoned {
+		case literal.Moment:
+			if first, ok := values[0].(literal.Moment); !ok || first.Zoned != v.Zoned {
 				return nil
 			}
-		case boolean:
+		case literal.Boolean:
 		default:
 			return nil
 		}
@@ -213,9 +222,10 @@ func unify(values []constant) []constant {
 	default:
 		return nil
 	}
-	out := make([]constant, len(values))
+	out := make([]literal.Value, len(values))
 	for i, v := range values {
-		out[i] = number{v.(number).value, joint.whole, joint.fraction, joint.float}
+		joint.Value = v.(literal.Number).Value
+		out[i] = joint
 	}
 	return out
 }

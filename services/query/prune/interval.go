@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/lakeplane/lake/lake/predicate"
+	"github.com/lakeplane/lake/services/query/literal"
 )
 
 // interval holds every value of a column that may equal a constant once SQL has
@@ -65,16 +66,16 @@ func hull(all []interval) interval {
 
 // interval returns the values of a column that may equal a constant. false:
 // not known, or none.
-func (b *binder) interval(c constant, at int) (interval, bool) {
+func (b *binder) interval(c literal.Value, at int) (interval, bool) {
 	dt := b.field(at).Type
 	switch c := b.value(c).(type) {
-	case number:
-		return c.within(dt)
-	case words:
-		return c.within(dt)
-	case moment:
-		return c.within(dt)
-	case boolean:
+	case literal.Number:
+		return number(c).within(dt)
+	case literal.Text:
+		return words(c).within(dt)
+	case literal.Moment:
+		return moment(c).around(dt, false)
+	case literal.Boolean:
 		if dt.ID() != arrow.BOOL {
 			return interval{}, false
 		}
@@ -108,6 +109,13 @@ var columnDigits = map[arrow.Type]int{
 // between them, SQL may round; nothing is made of it here.
 const maxDigits = 38
 
+// The values that are looked at here.
+type (
+	number literal.Number
+	words  literal.Text
+	moment literal.Moment
+)
+
 func (n number) within(dt arrow.DataType) (interval, bool) {
 	switch dt.ID() {
 	case arrow.FLOAT16, arrow.FLOAT32:
@@ -116,14 +124,14 @@ func (n number) within(dt arrow.DataType) (interval, bool) {
 		return n.floats(64)
 	case arrow.DECIMAL128:
 		t := dt.(*arrow.Decimal128Type)
-		if t.Scale < 0 || n.float == 0 && max(n.whole, int(t.Precision-t.Scale))+max(n.fraction, int(t.Scale)) > maxDigits {
+		if t.Scale < 0 || n.Float == 0 && max(n.Whole, int(t.Precision-t.Scale))+max(n.Fraction, int(t.Scale)) > maxDigits {
 			return interval{}, false
 		}
 		low, high := n.around(int(t.Scale))
 		return interval{low, high}, true
 	}
 	digits := columnDigits[dt.ID()]
-	if digits == 0 || n.float == 0 && n.fraction > 0 && max(n.whole, digits)+n.fraction > maxDigits {
+	if digits == 0 || n.Float == 0 && n.Fraction > 0 && max(n.Whole, digits)+n.Fraction > maxDigits {
 		return interval{}, false
 	}
 	low, high := n.around(0)
@@ -150,18 +158,18 @@ func slack(bits int) *big.Rat {
 
 // spread returns the bounds of what may be the number.
 func (n number) spread(bits int) (low, high *big.Rat) {
-	d := new(big.Rat).Abs(n.value)
+	d := new(big.Rat).Abs(n.Value)
 	d.Mul(d, slack(bits))
-	return new(big.Rat).Sub(n.value, d), new(big.Rat).Add(n.value, d)
+	return new(big.Rat).Sub(n.Value, d), new(big.Rat).Add(n.Value, d)
 }
 
 // around returns the whole numbers, at a scale, around the number.
 func (n number) around(scale int) (low, high *big.Int) {
-	from, to := n.value, n.value
-	if n.float != 0 { // SQL converts the column
-		from, to = n.spread(n.float)
+	from, to := n.Value, n.Value
+	if n.Float != 0 { // SQL converts the column
+		from, to = n.spread(n.Float)
 	}
-	factor := new(big.Rat).SetInt(pow10(scale))
+	factor := new(big.Rat).SetInt(literal.Pow10(scale))
 	return floor(new(big.Rat).Mul(from, factor)), ceil(new(big.Rat).Mul(to, factor))
 }
 
@@ -175,7 +183,7 @@ func ceil(r *big.Rat) *big.Int {
 // floats returns the floating-point numbers around the number. It is converted
 // with as many bits as the column has, or with fewer.
 func (n number) floats(bits int) (interval, bool) {
-	if n.float == 32 {
+	if n.Float == 32 {
 		bits = 32
 	}
 	from, to := n.spread(bits)
@@ -185,7 +193,7 @@ func (n number) floats(bits int) (interval, bool) {
 	if math.IsInf(low, 0) || math.IsInf(high, 0) || bits == 32 && max(-low, high) > math.MaxFloat32/2 {
 		return interval{}, false
 	}
-	if tiny := smallest(bits); n.value.Sign() != 0 && low < tiny && high > -tiny {
+	if tiny := smallest(bits); n.Value.Sign() != 0 && low < tiny && high > -tiny {
 		low, high = min(low, -tiny), max(high, tiny) // conversions may end at zero
 	}
 	return interval{low, high}, true
@@ -202,19 +210,20 @@ func smallest(bits int) float64 {
 
 // within reads a text as SQL does when it meets a column.
 func (w words) within(dt arrow.DataType) (interval, bool) {
-	typed := w.as != ""
+	typed := w.As != ""
 	switch {
 	case isText(dt):
-		return interval{w.text, w.text}, w.as == "" || w.as == "VARCHAR"
+		return interval{w.Value, w.Value}, w.As == "" || w.As == "VARCHAR"
 	case isBytes(dt):
-		return interval{w.text, w.text}, (w.as == "" || w.as == "BLOB") && plainBytes(w.text)
-	case w.as == "VARCHAR" || w.as == "BLOB":
+		return interval{w.Value, w.Value}, (w.As == "" || w.As == "BLOB") && plainBytes(w.Value)
+	case w.As == "VARCHAR" || w.As == "BLOB":
 		return interval{}, false
 	case !typed && columnDigits[dt.ID()] > 0:
-		if !plainInteger(w.text) {
+		n, ok := literal.WholeText(w.Value)
+		if !ok {
 			return interval{}, false
 		}
-		return numberOf(w.text, 20, 0, 0).(number).within(dt)
+		return number(n).within(dt)
 	}
 	m, ok := w.moment(dt)
 	if !ok {
@@ -227,21 +236,6 @@ func (w words) within(dt arrow.DataType) (interval, bool) {
 func plainBytes(s string) bool {
 	for i := range len(s) {
 		if s[i] >= 0x80 || s[i] == '\\' {
-			return false
-		}
-	}
-	return true
-}
-
-func plainInteger(s string) bool {
-	if len(s) > 1 && s[0] == '-' {
-		s = s[1:]
-	}
-	if s == "" || len(s) > 20 || s[0] == '0' && len(s) > 1 {
-		return false
-	}
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
 			return false
 		}
 	}

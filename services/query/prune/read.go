@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/lakeplane/lake/services/query/literal"
 )
 
 // object is a JSON object of the syntax tree, as DuckDB's json_serialize_sql
@@ -234,9 +236,9 @@ func comparison(n object) condition {
 	if !ok {
 		return nil
 	}
-	name, value := column(n["left"]), constantOf(n["right"])
+	name, value := column(n["left"]), literal.Of(n["right"])
 	if name == nil {
-		name, value, o = column(n["right"]), constantOf(n["left"]), o.turned()
+		name, value, o = column(n["right"]), literal.Of(n["left"]), o.turned()
 	}
 	if name == nil || value == nil {
 		return nil
@@ -246,7 +248,7 @@ func comparison(n object) condition {
 
 // between needs both bounds: SQL compares all three as one type.
 func between(n object) condition {
-	name, low, high := column(n["input"]), constantOf(n["lower"]), constantOf(n["upper"])
+	name, low, high := column(n["input"]), literal.Of(n["lower"]), literal.Of(n["upper"])
 	if name == nil || low == nil || high == nil || n["type"] != "COMPARE_BETWEEN" {
 		return nil
 	}
@@ -278,7 +280,7 @@ func operator(n object) condition {
 func among(name []string, values []any) condition {
 	in := in{column: name}
 	for _, v := range values {
-		c := constantOf(v)
+		c := literal.Of(v)
 		if c == nil {
 			return nil
 		}
@@ -293,7 +295,7 @@ func truth(v any, want bool) condition {
 	if name == nil {
 		return nil
 	}
-	return compare{name, equal, boolean(want)}
+	return compare{name, equal, literal.Boolean(want)}
 }
 
 // prefixed reads LIKE and starts_with, of which the beginning of the pattern
@@ -304,15 +306,15 @@ func prefixed(n object) condition {
 		return nil
 	}
 	name := column(args[0])
-	pattern, ok := constantOf(args[1]).(words)
-	if name == nil || !ok || pattern.as != "" {
+	pattern, ok := literal.Of(args[1]).(literal.Text)
+	if name == nil || !ok || pattern.As != "" {
 		return nil
 	}
 	switch n["function_name"] {
 	case "~~":
-		return like(name, pattern.text)
+		return like(name, pattern.Value)
 	case "starts_with", "^@", "prefix":
-		return begins{name, pattern.text}
+		return begins{name, pattern.Value}
 	}
 	return nil
 }
