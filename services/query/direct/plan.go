@@ -4,7 +4,6 @@ package direct
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -41,34 +40,6 @@ func (s *Statement) Plan(table *arrow.Schema, params arrow.RecordBatch) (plan sq
 		_, ok = s.Resolve(table, plan.Schema, params)
 	}
 	return plan, ok
-}
-
-// parameters are the placeholders, each of its column's type.
-func (s *Statement) parameters(table *arrow.Schema) (*arrow.Schema, bool) {
-	var fields []arrow.Field
-	for _, c := range s.Where {
-		if c.Parameter == 0 {
-			continue
-		}
-		column, ok := columnNamed(table, c.Column)
-		if !ok || c.Parameter > len(s.Where) {
-			return nil, false
-		}
-		for len(fields) < c.Parameter {
-			fields = append(fields, arrow.Field{Nullable: true})
-		}
-		f := &fields[c.Parameter-1]
-		if f.Type != nil {
-			return nil, false // it stands in two places, which both have a say
-		}
-		f.Name, f.Type = strconv.Itoa(c.Parameter), table.Field(column).Type
-	}
-	for _, f := range fields {
-		if f.Type == nil || !wholeNumbers(f.Type) && f.Type.ID() != arrow.STRING {
-			return nil, false
-		}
-	}
-	return arrow.NewSchema(fields, nil), true
 }
 
 // inSQL reports whether SQL has values of a type as they are stored.

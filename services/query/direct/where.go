@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/lakeplane/lake/lake/predicate"
 	"github.com/lakeplane/lake/services/query/tree"
@@ -114,21 +113,4 @@ func (s *Statement) resolveWhere(table *arrow.Schema, params arrow.RecordBatch) 
 // holds.
 func wholeNumbers(dt arrow.DataType) bool {
 	return arrow.IsInteger(dt.ID()) && dt.ID() != arrow.UINT64
-}
-
-// parameter is the value of a placeholder. One that is compared with a narrow
-// integer would be made one: only 64 bits hold any number.
-func parameter(params arrow.RecordBatch, number int, column arrow.DataType) (any, bool) {
-	if params == nil || int64(number) > params.NumCols() || params.Column(number-1).IsNull(0) {
-		return nil, false
-	}
-	switch a := params.Column(number - 1).(type) {
-	case *array.Int64:
-		return a.Value(0), column.ID() == arrow.INT64
-	case *array.Int32:
-		return int64(a.Value(0)), column.ID() == arrow.INT64
-	case *array.String:
-		return a.Value(0), true
-	}
-	return nil, false
 }
