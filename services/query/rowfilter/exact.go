@@ -3,8 +3,6 @@
 package rowfilter
 
 import (
-	"math"
-
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/lakeplane/lake/lake/predicate"
@@ -15,27 +13,31 @@ import (
 // scans must read every column of the predicate.
 func Exact(s Source, where predicate.And) *Table { return &Table{Source: s, where: where, exact: true} }
 
-// CanTell reports whether [Exact] knows the rows of such a predicate: one that
-// compares integers, and texts by what includes the constant.
+// CanTell reports whether [Exact] knows the rows of such a predicate: whether all
+// of its constants are of their columns' types, and of types that are compared
+// here.
 func CanTell(where predicate.And, schema *arrow.Schema) bool {
 	for _, p := range where {
-		c, ok := p.(predicate.Compare)
-		if !ok || !tells(c, schema.Field(c.Column).Type) {
+		if !tells(p, schema) {
 			return false
 		}
 	}
 	return true
 }
 
-func tells(c predicate.Compare, dt arrow.DataType) bool {
-	d, ok := domainOf(dt)
-	switch v := c.Value.(type) {
-	case int64:
-		// A range that is open at the last number would be empty, and is not.
-		edge := c.Op == predicate.Less && v == math.MinInt64 || c.Op == predicate.Greater && v == math.MaxInt64
-		return ok && d == integers && c.Op != predicate.NotEqual && !edge
-	case string:
-		return ok && d == sequences && (c.Op == predicate.Equal || c.Op == predicate.LessOrEqual || c.Op == predicate.GreaterOrEqual)
+func tells(p predicate.Predicate, schema *arrow.Schema) bool {
+	switch p := p.(type) {
+	case predicate.And:
+		return CanTell(p, schema)
+	case predicate.Or:
+		return CanTell(predicate.And(p), schema)
+	case predicate.Null, predicate.NotNull:
+		return true
+	case predicate.Compare:
+		_, ok := rangeOf(p, schema, []int{p.Column})
+		return ok
+	case predicate.In:
+		return membership(p, schema, []int{p.Column}) != nil
 	}
 	return false
 }

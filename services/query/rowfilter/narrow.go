@@ -3,13 +3,9 @@
 package rowfilter
 
 import (
-	"slices"
-
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
-
-	"github.com/lakeplane/lake/lake/predicate"
 )
 
 // narrow implements narrower. A comparison holds for no null.
@@ -19,54 +15,70 @@ func (r bounds) narrow(batch arrow.RecordBatch, rows []int32) []int32 {
 		rows = missing{r.at, false}.narrow(batch, rows)
 	}
 	switch c := column.(type) {
-	case *array.Boolean:
-		return where(rows, func(i int) bool { return within(r.low, r.high, bit(c.Value(i))) })
-	case *array.Int8:
-		return numbers(rows, c.Int8Values(), r.low, r.high)
-	case *array.Int16:
-		return numbers(rows, c.Int16Values(), r.low, r.high)
-	case *array.Int32:
-		return numbers(rows, c.Int32Values(), r.low, r.high)
-	case *array.Int64:
-		return numbers(rows, c.Int64Values(), r.low, r.high)
-	case *array.Uint8:
-		return numbers(rows, c.Uint8Values(), r.low, r.high)
-	case *array.Uint16:
-		return numbers(rows, c.Uint16Values(), r.low, r.high)
-	case *array.Uint32:
-		return numbers(rows, c.Uint32Values(), r.low, r.high)
-	case *array.Date32:
-		return numbers(rows, c.Date32Values(), r.low, r.high)
-	case *array.Date64:
-		return numbers(rows, c.Date64Values(), r.low, r.high)
-	case *array.Time32:
-		return numbers(rows, c.Time32Values(), r.low, r.high)
-	case *array.Time64:
-		return numbers(rows, c.Time64Values(), r.low, r.high)
-	case *array.Timestamp:
-		return numbers(rows, c.TimestampValues(), r.low, r.high)
-	case *array.Duration:
-		return numbers(rows, c.DurationValues(), r.low, r.high)
 	case *array.Uint64:
 		values := c.Uint64Values()
-		return where(rows, func(i int) bool { return within(r.uLow, r.uHigh, values[i]) })
+		rows = where(rows, func(i int) bool { return (r.uLow <= values[i] && values[i] <= r.uHigh) != r.outside })
+		return amongIntegers(rows, values, r.among)
 	case *array.Float32:
-		return realNumbers(rows, c.Float32Values(), r.fLow, r.fHigh)
+		return amongReals(realNumbers(rows, c.Float32Values(), r), c.Float32Values(), r.among)
 	case *array.Float64:
-		return realNumbers(rows, c.Float64Values(), r.fLow, r.fHigh)
+		return amongReals(realNumbers(rows, c.Float64Values(), r), c.Float64Values(), r.among)
 	case *array.Decimal128:
-		return narrowDecimals(rows, c.Values(), r.low, r.high)
+		return amongDecimals(decimalNumbers(rows, c.Values(), r), c.Values(), r.among)
 	case array.StringLike:
-		return where(rows, func(i int) bool { return r.spans(c.Value(i)) })
+		return where(rows, func(i int) bool { return r.wants(c.Value(i)) })
 	case *array.Binary:
-		return where(rows, func(i int) bool { return r.spans(string(c.Value(i))) })
+		return where(rows, func(i int) bool { return r.wants(string(c.Value(i))) })
 	case *array.LargeBinary:
-		return where(rows, func(i int) bool { return r.spans(string(c.Value(i))) })
+		return where(rows, func(i int) bool { return r.wants(string(c.Value(i))) })
+	}
+	return r.narrowIntegers(column, rows)
+}
+
+func (r bounds) narrowIntegers(column arrow.Array, rows []int32) []int32 {
+	within, ok := r.ring()
+	if !ok {
+		return nil
+	}
+	switch c := column.(type) {
+	case *array.Boolean:
+		rows = where(rows, func(i int) bool { return uint64(bit(c.Value(i)))-within.from <= within.span })
+		return where(rows, func(i int) bool { return r.among == nil || r.among.hasInt(bit(c.Value(i))) })
+	case *array.Int8:
+		return integersIn(rows, c.Int8Values(), within, r.among)
+	case *array.Int16:
+		return integersIn(rows, c.Int16Values(), within, r.among)
+	case *array.Int32:
+		return integersIn(rows, c.Int32Values(), within, r.among)
+	case *array.Int64:
+		return integersIn(rows, c.Int64Values(), within, r.among)
+	case *array.Uint8:
+		return integersIn(rows, c.Uint8Values(), within, r.among)
+	case *array.Uint16:
+		return integersIn(rows, c.Uint16Values(), within, r.among)
+	case *array.Uint32:
+		return integersIn(rows, c.Uint32Values(), within, r.among)
+	case *array.Date32:
+		return integersIn(rows, c.Date32Values(), within, r.among)
+	case *array.Date64:
+		return integersIn(rows, c.Date64Values(), within, r.among)
+	case *array.Time32:
+		return integersIn(rows, c.Time32Values(), within, r.among)
+	case *array.Time64:
+		return integersIn(rows, c.Time64Values(), within, r.among)
+	case *array.Timestamp:
+		return integersIn(rows, c.TimestampValues(), within, r.among)
+	case *array.Duration:
+		return integersIn(rows, c.DurationValues(), within, r.among)
 	}
 	return rows
 }
 
-func (r *bounds) spans(s string) bool { return s >= r.sLow && (r.unending || s <= r.sHigh) }
+// wants looks at a text.
+func (r *bounds) wants(s string) bool {
+	in := s >= r.sLow && (r.unending || s < r.sEnd)
+	return in != r.outside && (r.among == nil || r.among.has(s))
+}
 
 // where keeps the rows for which a test is true.
 func where(rows []int32, test func(i int) bool) []int32 {
@@ -79,8 +91,6 @@ func where(rows []int32, test func(i int) bool) []int32 {
 	return kept
 }
 
-func within[T int64 | uint64](low, high, v T) bool { return low <= v && v <= high }
-
 func bit(b bool) int64 {
 	if b {
 		return 1
@@ -88,99 +98,91 @@ func bit(b bool) int64 {
 	return 0
 }
 
-// numbers keeps rows by a closed range, without a branch that depends on the
-// values: which rows are wanted is nothing that a processor could foresee.
-func numbers[T ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32](rows []int32, values []T, low, high int64) []int32 {
-	if low > high {
-		return nil
+// ring is a range of 64-bit integers that may pass the largest one and go on with
+// the smallest, as what lies outside of a range does.
+type ring struct {
+	from uint64
+	span uint64 // how many follow
+}
+
+// ring is what is wanted of integers; ok is false if that is nothing.
+func (r bounds) ring() (within ring, ok bool) {
+	switch {
+	case r.outside: // of one value
+		return ring{uint64(r.low) + 1, ^uint64(0) - 1}, true
+	case r.low > r.high:
+		return ring{}, false
 	}
-	span, n := uint64(high)-uint64(low), 0
+	return ring{uint64(r.low), uint64(r.high) - uint64(r.low)}, true
+}
+
+func integersIn[T ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32](rows []int32, values []T, within ring, among *members) []int32 {
+	return amongIntegers(numbers(rows, values, within), values, among)
+}
+
+// numbers keeps rows by a range, without a branch that depends on the values:
+// which rows are wanted is nothing that a processor could foresee.
+func numbers[T ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32](rows []int32, values []T, within ring) []int32 {
+	from, span, n := within.from, within.span, 0
 	for _, i := range rows {
 		rows[n] = i
-		if uint64(int64(values[i]))-uint64(low) <= span {
+		if uint64(int64(values[i]))-from <= span {
 			n++
 		}
 	}
 	return rows[:n]
 }
 
-// realNumbers keeps NaN, whose place in the order is the SQL engine's affair.
-func realNumbers[T float32 | float64](rows []int32, values []T, low, high float64) []int32 {
-	n := 0
+func amongIntegers[T ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64](rows []int32, values []T, among *members) []int32 {
+	if among == nil {
+		return rows
+	}
+	return where(rows, func(i int) bool { return among.hasInt(int64(values[i])) })
+}
+
+// realNumbers has no branches either.
+func realNumbers[T float32 | float64](rows []int32, values []T, r bounds) []int32 {
+	low, high, nan, outside, n := r.fLow, r.fHigh, bit(r.nan), bit(r.outside), 0
 	for _, i := range rows {
 		rows[n] = i
-		if v := float64(values[i]); !(v < low || v > high) {
-			n++
-		}
+		n += int(inReals(float64(values[i]), low, high, nan) ^ outside)
 	}
 	return rows[:n]
 }
 
-// narrowDecimals compares unscaled values, and keeps those beyond 64 bits.
-func narrowDecimals(rows []int32, values []decimal128.Num, low, high int64) []int32 {
-	span, n := uint64(high)-uint64(low), 0
+// inReals is 1 for values of a range.
+func inReals(v, low, high float64, nan int64) int64 {
+	return bit(low <= v)&bit(v <= high) | bit(v != v)&nan //nolint:gocritic // NaN
+}
+
+func amongReals[T float32 | float64](rows []int32, values []T, among *members) []int32 {
+	if among == nil {
+		return rows
+	}
+	return where(rows, func(i int) bool {
+		v := float64(values[i])
+		_, ok := among.reals[v]
+		return ok || v != v //nolint:gocritic // NaN, which is in the range
+	})
+}
+
+// decimalNumbers compares unscaled values.
+func decimalNumbers(rows []int32, values []decimal128.Num, r bounds) []int32 {
+	some, span, n := bit(r.low <= r.high), uint64(r.high)-uint64(r.low), 0
+	small, large, outside := bit(r.noLow), bit(r.noHigh), bit(r.outside)
 	for _, i := range rows {
 		rows[n] = i
 		l, h := int64(values[i].LowBits()), values[i].HighBits()
-		if h != l>>63 || uint64(l)-uint64(low) <= span && low <= high {
-			n++
-		}
+		wide := bit(h != l>>63)
+		beyond := bit(h < 0)&small | bit(h >= 0)&large
+		n += int((wide&beyond | (1-wide)&some&bit(uint64(l)-uint64(r.low) <= span)) ^ outside)
 	}
 	return rows[:n]
 }
 
-// member chooses the rows whose value is one of a set.
-type member struct {
-	bounds // around the set
-	ints   map[int64]struct{}
-	texts  map[string]struct{}
-}
-
-// membership is nil for sets of values that are not compared here.
-func membership(p predicate.In, schema *arrow.Schema, columns []int) narrower {
-	m := member{ints: map[int64]struct{}{}, texts: map[string]struct{}{}}
-	for i, v := range p.Values {
-		r, ok := rangeOf(predicate.Compare{Column: p.Column, Op: predicate.Equal, Value: v}, schema, columns)
-		if !ok || r.domain != integers && r.domain != sequences {
-			return nil
-		}
-		if r.domain == integers {
-			m.ints[r.low] = struct{}{}
-		} else {
-			m.texts[r.sLow] = struct{}{}
-		}
-		if i == 0 {
-			m.bounds = r
-			continue
-		}
-		m.low, m.high = min(m.low, r.low), max(m.high, r.high)
-		m.sLow, m.sHigh = min(m.sLow, r.sLow), max(m.sHigh, r.sHigh)
+func amongDecimals(rows []int32, values []decimal128.Num, among *members) []int32 {
+	if among == nil {
+		return rows
 	}
-	if len(p.Values) == 0 {
-		return nil
-	}
-	return m
-}
-
-func (m member) narrow(batch arrow.RecordBatch, rows []int32) []int32 {
-	rows = m.bounds.narrow(batch, rows)
-	switch c := batch.Column(m.at).(type) {
-	case array.StringLike:
-		return where(rows, func(i int) bool { _, ok := m.texts[c.Value(i)]; return ok })
-	case *array.Int64:
-		return among(rows, c.Int64Values(), m.ints)
-	case *array.Int32:
-		return among(rows, c.Int32Values(), m.ints)
-	case *array.Int16:
-		return among(rows, c.Int16Values(), m.ints)
-	case *array.Int8:
-		return among(rows, c.Int8Values(), m.ints)
-	case *array.Date32:
-		return among(rows, c.Date32Values(), m.ints)
-	}
-	return rows
-}
-
-func among[T ~int8 | ~int16 | ~int32 | ~int64](rows []int32, values []T, set map[int64]struct{}) []int32 {
-	return slices.DeleteFunc(rows, func(i int32) bool { _, ok := set[int64(values[i])]; return !ok })
+	return where(rows, func(i int) bool { return among.hasInt(int64(values[i].LowBits())) })
 }

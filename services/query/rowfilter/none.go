@@ -24,36 +24,44 @@ func none(n narrower, batch arrow.RecordBatch) bool {
 	return false
 }
 
-// none looks at integers. What lies below a null may look as if it were wanted.
+// none looks at integers and floating-point numbers. What lies below a null may
+// look as if it were wanted.
 func (r bounds) none(column arrow.Array) bool {
 	switch c := column.(type) {
+	case *array.Float32:
+		return noRealWithin(c.Float32Values(), r)
+	case *array.Float64:
+		return noRealWithin(c.Float64Values(), r)
+	}
+	within, ok := r.ring()
+	if !ok && r.domain == integers {
+		return true
+	}
+	switch c := column.(type) {
 	case *array.Int8:
-		return noneWithin(c.Int8Values(), r.low, r.high)
+		return noneWithin(c.Int8Values(), within)
 	case *array.Int16:
-		return noneWithin(c.Int16Values(), r.low, r.high)
+		return noneWithin(c.Int16Values(), within)
 	case *array.Int32:
-		return noneWithin(c.Int32Values(), r.low, r.high)
+		return noneWithin(c.Int32Values(), within)
 	case *array.Int64:
-		return noneWithin(c.Int64Values(), r.low, r.high)
+		return noneWithin(c.Int64Values(), within)
 	case *array.Uint8:
-		return noneWithin(c.Uint8Values(), r.low, r.high)
+		return noneWithin(c.Uint8Values(), within)
 	case *array.Uint16:
-		return noneWithin(c.Uint16Values(), r.low, r.high)
+		return noneWithin(c.Uint16Values(), within)
 	case *array.Uint32:
-		return noneWithin(c.Uint32Values(), r.low, r.high)
+		return noneWithin(c.Uint32Values(), within)
 	case *array.Date32:
-		return noneWithin(c.Date32Values(), r.low, r.high)
+		return noneWithin(c.Date32Values(), within)
 	case *array.Timestamp:
-		return noneWithin(c.TimestampValues(), r.low, r.high)
+		return noneWithin(c.TimestampValues(), within)
 	}
 	return false
 }
 
-func noneWithin[T ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32](values []T, low, high int64) bool {
-	if low > high {
-		return true
-	}
-	span, from := uint64(high)-uint64(low), uint64(low)
+func noneWithin[T ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32](values []T, within ring) bool {
+	span, from := within.span, within.from
 	away := func(v T) uint64 { return uint64(int64(v)) - from }
 	for ; len(values) >= 8; values = values[8:] {
 		v := (*[8]T)(values)
@@ -65,6 +73,22 @@ func noneWithin[T ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32]
 		if away(v) <= span {
 			return false
 		}
+	}
+	return true
+}
+
+func noRealWithin[T float32 | float64](values []T, r bounds) bool {
+	low, high, nan, outside := r.fLow, r.fHigh, bit(r.nan), bit(r.outside)
+	for len(values) > 0 {
+		few := values[:min(8, len(values))]
+		wanted := int64(0)
+		for _, v := range few {
+			wanted |= inReals(float64(v), low, high, nan) ^ outside
+		}
+		if wanted != 0 {
+			return false
+		}
+		values = values[len(few):]
 	}
 	return true
 }

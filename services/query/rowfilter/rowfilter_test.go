@@ -36,6 +36,10 @@ var schema = arrow.NewSchema([]arrow.Field{
 	{Name: "hash", Type: &arrow.FixedSizeBinaryType{ByteWidth: 3}},
 	{Name: "vector", Type: arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Float32)},
 	{Name: "bytes", Type: arrow.BinaryTypes.LargeBinary},
+	{Name: "f32", Type: arrow.PrimitiveTypes.Float32, Nullable: true},
+	{Name: "at", Type: arrow.FixedWidthTypes.Timestamp_us, Nullable: true},
+	{Name: "u32", Type: arrow.PrimitiveTypes.Uint32, Nullable: true},
+	{Name: "long", Type: arrow.BinaryTypes.LargeString, Nullable: true},
 }, nil)
 
 var huge, _ = new(big.Int).SetString("-123456789012345678901234567", 10)
@@ -64,13 +68,24 @@ func random(rng *rand.Rand, rows int) arrow.RecordBatch {
 				v.Append([]uint64{0, 1, 2, 3, 4, 5, 1 << 63, math.MaxUint64}[n])
 			case *array.Float64Builder:
 				v.Append([]float64{math.Inf(-1), -1.5, math.Copysign(0, -1), 0, 1, 2.5, math.Inf(1), math.NaN()}[n])
+			case *array.Float32Builder:
+				v.Append([]float32{float32(math.Inf(-1)), -0.1, float32(math.Copysign(0, -1)), 0, math.SmallestNonzeroFloat32, 0.1, math.MaxFloat32, float32(math.NaN())}[n])
+			case *array.TimestampBuilder:
+				v.Append([]arrow.Timestamp{math.MinInt64, -1, 0, 1, 2, 3, math.MaxInt64 - 1, math.MaxInt64}[n])
+			case *array.Uint32Builder:
+				v.Append([]uint32{0, 1, 2, 3, 4, 5, math.MaxInt32 + 1, math.MaxUint32}[n])
+			case *array.LargeStringBuilder:
+				v.Append([]string{"", "\x00", "a", "a\x00", "a\x00\x00", "b", "a", "\xff\xff"}[n])
 			case *array.Date32Builder:
 				v.Append(arrow.Date32(n - 3))
 			case *array.Decimal128Builder:
-				if n == 7 {
+				switch n {
+				case 6:
+					v.Append(decimal128.FromBigInt(new(big.Int).Neg(huge)))
+				case 7:
 					v.Append(decimal128.FromBigInt(huge))
-				} else {
-					v.Append(decimal128.FromI64(int64(n - 3)))
+				default:
+					v.Append(decimal128.FromI64([]int64{math.MinInt64, -2, -1, 0, 1, math.MaxInt64}[n]))
 				}
 			case *array.StringBuilder:
 				v.Append([]string{"", "a", "aa", "b", "ba", "c", "\xff", "ä"}[n])
@@ -113,6 +128,14 @@ func value(c arrow.Array, row int) any {
 	case *array.Uint64:
 		return c.Value(row)
 	case *array.Float64:
+		return c.Value(row)
+	case *array.Float32:
+		return float64(c.Value(row))
+	case *array.Timestamp:
+		return int64(c.Value(row))
+	case *array.Uint32:
+		return int64(c.Value(row))
+	case *array.LargeString:
 		return c.Value(row)
 	case *array.Date32:
 		return int64(c.Value(row))
@@ -312,7 +335,7 @@ func BenchmarkSelectiveConditions(b *testing.B) {
 		predicate.Compare{Column: 5, Op: predicate.GreaterOrEqual, Value: int64(2)},
 		predicate.Compare{Column: 6, Op: predicate.Less, Value: big.NewInt(0)},
 	}
-	f := compile(where, schema, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
+	f := compile(where, schema, everyColumn())
 	b.SetBytes(65_536)
 	for b.Loop() {
 		numbers := everyRow(65_536)
