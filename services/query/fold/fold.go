@@ -1,0 +1,513 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package fold
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/lakeplane/lake/lake"
+)
+
+// A fold that needs more is the engine's, which can write to disk.
+const (
+	maxGroups = 64 << 10
+	maxBytes  = 16 << 20 // of keys and states
+	// maxNumbers is how many values one key may have, null apart.
+	maxNumbers = maxGroups
+)
+
+// A fold whose rows keep being new groups will not end within maxGroups: after
+// so many rows, at most a share of as many is new in each stretch of them.
+const (
+	patientRows = 256 << 10
+	stretchRows = 64 << 10
+	newShare    = stretchRows / 8
+)
+
+// ErrEngine says that the SQL engine has to answer: there are too many groups,
+// too much to keep, or a value whose result is not certain. Nothing is lost: a
+// fold only reads. The fold is of no use any more.
+var ErrEngine = errors.New("the SQL engine has to compute this")
+
+// Aggregate is a function of a column of the batches.
+type Aggregate struct {
+	Func   Func
+	Column int // of the batches; not looked at by CountRows
+	// Filter is a boolean column of the batches: only rows where it is true
+	// count, as in FILTER (WHERE ok). -1: all rows do.
+	Filter int
+}
+
+// Spec is what is computed. Columns are named by their place in the batches.
+type Spec struct {
+	Keys       []int
+	Aggregates []Aggregate
+}
+
+// Fold is aggregates of the batches that it was given. It is not safe for
+// concurrent use: each goroutine has its own, which are merged at the end.
+type Fold struct {
+	spec   Spec
+	schema *arrow.Schema
+
+	keys  []numberer
+	pairs []*pairs // pairs[i] joins the keys up to i with key i+1
+
+	// all are all rows; it is the first of selections.
+	all        *selection
+	selections []*selection
+	parts      []*accumulated
+	outputs    []output
+
+	groups int
+	rows   int
+	// patience is the next number of rows at which new groups are counted, and
+	// before how many groups there were at the last.
+	patience, before int
+
+	views        []view // by column
+	numbers      [chunkRows]uint32
+	otherNumbers [chunkRows]uint32
+}
+
+// accumulated is an accumulator, and what goes into it.
+type accumulated struct {
+	accumulator
+	of   need
+	rows *selection
+}
+
+// need is what an aggregate is computed of: a Func that stands for several.
+type need struct {
+	f              Func
+	column, filter int
+}
+
+// output is how an aggregate is read from what was accumulated; only counts need
+// nothing but their rows.
+type output struct {
+	f    Func
+	part *accumulated
+	rows *selection
+}
+
+// New returns an empty fold of batches of a schema. What [Func.Type] or [Groups]
+// does not know is lake.Unsupported.
+func New(schema *arrow.Schema, spec Spec) (*Fold, error) {
+	f := &Fold{spec: spec, schema: schema, patience: patientRows, views: make([]view, schema.NumFields())}
+	for i, c := range spec.Keys {
+		k, err := f.newKey(c)
+		if err != nil {
+			return nil, err
+		}
+		f.keys = append(f.keys, k)
+		if i > 0 {
+			f.pairs = append(f.pairs, &pairs{})
+		}
+	}
+	f.all = f.selection(-1, -1)
+	for _, a := range spec.Aggregates {
+		if err := f.plan(a); err != nil {
+			return nil, err
+		}
+	}
+	if len(f.keys) == 0 {
+		f.groups = 1
+	}
+	f.grow()
+	return f, nil
+}
+
+// typeOf is the type of a column.
+func (f *Fold) typeOf(column int) (arrow.DataType, error) {
+	if column < 0 || column >= f.schema.NumFields() {
+		return nil, lake.Errorf(lake.Invalid, "there is no column %d", column)
+	}
+	return f.schema.Field(column).Type, nil
+}
+
+func (f *Fold) newKey(column int) (numberer, error) {
+	dt, err := f.typeOf(column)
+	if err != nil {
+		return nil, err
+	}
+	if !Groups(dt) {
+		return nil, lake.Errorf(lake.Unsupported, "grouping by %s", dt)
+	}
+	return newNumberer(dt), nil
+}
+
+// plan arranges for what an aggregate needs, once.
+func (f *Fold) plan(a Aggregate) error {
+	var dt arrow.DataType
+	if a.Func == CountRows {
+		a.Column = -1
+	} else {
+		var err error
+		if dt, err = f.typeOf(a.Column); err != nil {
+			return err
+		}
+	}
+	if _, ok := a.Func.Type(dt); !ok {
+		return lake.Errorf(lake.Unsupported, "aggregate %d of %s", a.Func, dt)
+	}
+	if a.Filter >= 0 {
+		if dt, err := f.typeOf(a.Filter); err != nil || dt.ID() != arrow.BOOL {
+			return lake.Errorf(lake.Invalid, "column %d is no filter", a.Filter)
+		}
+	}
+	out := output{f: a.Func, rows: f.selection(a.Column, max(a.Filter, -1))}
+	if a.Func != CountRows && a.Func != Count {
+		out.part = f.part(need{basis(a.Func), a.Column, out.rows.filter}, dt, out.rows)
+	}
+	f.outputs = append(f.outputs, out)
+	return nil
+}
+
+// basis is the function that stands for those with the same states.
+func basis(f Func) Func {
+	switch f {
+	case Avg:
+		return Sum
+	case StddevSamp, StddevPop, VarSamp:
+		return VarPop
+	}
+	return f
+}
+
+func (f *Fold) selection(column, filter int) *selection {
+	for _, s := range f.selections {
+		if s.column == column && s.filter == filter {
+			return s
+		}
+	}
+	s := &selection{column: column, filter: filter}
+	if column >= 0 && filter < 0 {
+		s.all = f.all
+	}
+	f.selections = append(f.selections, s)
+	return s
+}
+
+func (f *Fold) part(of need, dt arrow.DataType, rows *selection) *accumulated {
+	for _, p := range f.parts {
+		if p.of == of {
+			return p
+		}
+	}
+	p := &accumulated{newAccumulator(of.f, dt), of, rows}
+	f.parts = append(f.parts, p)
+	return p
+}
+
+// Add folds the rows of a batch, of which it keeps nothing. After an error, the
+// fold is of no use any more: [ErrEngine], or lake.Corrupt for values that are
+// not what their type says.
+func (f *Fold) Add(batch arrow.RecordBatch) error {
+	rows := int(batch.NumRows())
+	if rows == 0 {
+		return nil
+	}
+	if err := f.bind(batch); err != nil {
+		return err
+	}
+	for from := 0; from < rows; from += chunkRows {
+		if err := f.chunk(from, min(chunkRows, rows-from)); err != nil {
+			return err
+		}
+	}
+	return f.check()
+}
+
+// bind shows a batch to all that read from it.
+func (f *Fold) bind(batch arrow.RecordBatch) error {
+	if int(batch.NumCols()) != f.schema.NumFields() {
+		return lake.Errorf(lake.Invalid, "a batch of %d columns, not %d", batch.NumCols(), f.schema.NumFields())
+	}
+	bind := func(column int, to interface{ bind(arrow.Array) error }) error {
+		a := batch.Column(column)
+		if a.DataType().ID() != f.schema.Field(column).Type.ID() {
+			return lake.Errorf(lake.Invalid, "column %s is %s", f.schema.Field(column).Name, a.DataType())
+		}
+		if err := to.bind(a); err != nil {
+			return f.damaged(column, err)
+		}
+		return nil
+	}
+	for i, k := range f.keys {
+		f.views[f.spec.Keys[i]] = viewOf(batch.Column(f.spec.Keys[i]))
+		if err := bind(f.spec.Keys[i], k); err != nil {
+			return err
+		}
+	}
+	for _, s := range f.selections {
+		if s.column >= 0 {
+			f.views[s.column] = viewOf(batch.Column(s.column))
+		}
+		if s.filter >= 0 {
+			f.views[s.filter] = viewOf(batch.Column(s.filter))
+			if err := bind(s.filter, &booleans{}); err != nil {
+				return err
+			}
+		}
+	}
+	for _, p := range f.parts {
+		if err := bind(p.of.column, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// damaged says which column an error is about.
+func (f *Fold) damaged(column int, err error) error {
+	if errors.Is(err, ErrEngine) {
+		return err
+	}
+	return lake.Wrap("column "+f.schema.Field(column).Name+" is damaged", err)
+}
+
+// chunk folds n rows of the batch from row from on.
+func (f *Fold) chunk(from, n int) error {
+	var g []uint32
+	if len(f.keys) > 0 {
+		g = f.numbers[:n]
+		if err := f.number(g, from); err != nil {
+			return err
+		}
+	}
+	for _, s := range f.selections {
+		s.load(f.views, from, n, g)
+	}
+	for _, p := range f.parts {
+		if p.rows.count == 0 {
+			continue
+		}
+		if err := p.add(from, n, p.rows); err != nil {
+			return f.damaged(p.of.column, err)
+		}
+	}
+	return nil
+}
+
+// number finds the groups of rows, and makes those that are new.
+func (f *Fold) number(g []uint32, from int) error {
+	for i := range f.keys {
+		to := g
+		if i > 0 {
+			to = f.otherNumbers[:len(g)]
+		}
+		if err := f.numberKey(i, to, from); err != nil {
+			return f.damaged(f.spec.Keys[i], err)
+		}
+		if i > 0 {
+			if err := f.pairs[i-1].number(g, to, f.sides(i-1)); err != nil {
+				return err
+			}
+		}
+	}
+	f.rows += len(g)
+	return f.seen()
+}
+
+// numberKey gives rows the numbers of one key's values.
+func (f *Fold) numberKey(i int, out []uint32, from int) error {
+	k, v := f.keys[i], f.views[f.spec.Keys[i]]
+	if v.valid == nil {
+		return k.number(out, from)
+	}
+	var valid mask
+	valid.fill(len(out))
+	valid.and(v.valid, v.offset+from, len(out))
+	return valid.runs(len(out), func(set bool, first, last int) error {
+		if set {
+			return k.number(out[first:last], from+first)
+		}
+		null := k.null()
+		for r := first; r < last; r++ {
+			out[r] = null
+		}
+		return nil
+	})
+}
+
+// sides are how many numbers there are on the sides of pairs[i].
+func (f *Fold) sides(i int) [2]int {
+	first := f.keys[0].count()
+	if i > 0 {
+		first = len(f.pairs[i-1].known)
+	}
+	return [2]int{first, f.keys[i+1].count()}
+}
+
+// seen makes states for the groups that are new.
+func (f *Fold) seen() error {
+	groups := f.keys[0].count()
+	if last := len(f.pairs); last > 0 {
+		groups = len(f.pairs[last-1].known)
+	}
+	if groups > maxGroups {
+		return ErrEngine
+	}
+	if f.rows >= f.patience {
+		if f.before > 0 && groups-f.before > newShare {
+			return ErrEngine
+		}
+		f.patience, f.before = f.rows+stretchRows, groups
+	}
+	if groups > f.groups {
+		f.groups = groups
+		f.grow()
+		return f.check()
+	}
+	return nil
+}
+
+func (f *Fold) grow() {
+	for _, s := range f.selections {
+		s.grow(f.groups)
+	}
+	for _, p := range f.parts {
+		p.grow(f.groups)
+	}
+}
+
+// check keeps to the memory that a fold may have.
+func (f *Fold) check() error {
+	size := 0
+	for _, k := range f.keys {
+		size += k.size()
+	}
+	for _, p := range f.pairs {
+		size += p.size()
+	}
+	for _, s := range f.selections {
+		size += 8 * cap(s.counts)
+	}
+	for _, p := range f.parts {
+		size += p.size()
+	}
+	if size > maxBytes {
+		return ErrEngine
+	}
+	return nil
+}
+
+// Merge adds what another fold of the same schema and spec was given. The other
+// one is left as it is. Errors are those of Add.
+func (f *Fold) Merge(other *Fold) error {
+	if !slices.Equal(f.spec.Keys, other.spec.Keys) || !slices.Equal(f.spec.Aggregates, other.spec.Aggregates) {
+		return lake.Errorf(lake.Invalid, "folds of different aggregates")
+	}
+	to := []uint32{0, 1}
+	if len(f.keys) > 0 {
+		var err error
+		if to, err = f.adopt(other); err != nil {
+			return err
+		}
+	}
+	for i, s := range f.selections {
+		s.merge(other.selections[i], to)
+	}
+	for i, p := range f.parts {
+		if err := p.merge(other.parts[i].accumulator, to); err != nil {
+			return err
+		}
+	}
+	return f.check()
+}
+
+// adopt has the number here of each group of another fold.
+func (f *Fold) adopt(other *Fold) ([]uint32, error) {
+	to, err := f.keys[0].adopt(other.keys[0])
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range f.pairs {
+		second, err := f.keys[i+1].adopt(other.keys[i+1])
+		if err != nil {
+			return nil, err
+		}
+		if to, err = p.adopt(other.pairs[i], to, second, f.sides(i)); err != nil {
+			return nil, err
+		}
+	}
+	return to, f.seen()
+}
+
+// Batch returns the keys and then the aggregates, a row for each group, in no
+// order, under a schema of the types of the keys' columns and of [Func.Type].
+// Without keys there is exactly one row, also when no row was added. A text that
+// is not UTF-8 is lake.Corrupt.
+func (f *Fold) Batch(schema *arrow.Schema) (arrow.RecordBatch, error) {
+	columns := make([]arrow.Array, 0, len(f.keys)+len(f.outputs))
+	defer func() {
+		for _, c := range columns {
+			c.Release()
+		}
+	}()
+	if want := cap(columns); schema.NumFields() != want {
+		return nil, lake.Errorf(lake.Invalid, "a result of %d columns, not %d", schema.NumFields(), want)
+	}
+	for i, numbers := range f.keyNumbers() {
+		a, err := f.keys[i].array(f.schema.Field(f.spec.Keys[i]).Type, numbers)
+		if err != nil {
+			return nil, f.damaged(f.spec.Keys[i], err)
+		}
+		columns = append(columns, a)
+	}
+	for i, o := range f.outputs {
+		a, err := f.output(o)
+		if err != nil {
+			return nil, f.damaged(f.spec.Aggregates[i].Column, err)
+		}
+		columns = append(columns, a)
+	}
+	for i, c := range columns {
+		if !arrow.TypeEqual(c.DataType(), schema.Field(i).Type) {
+			return nil, lake.Errorf(lake.Invalid, "column %s of the result is %s", schema.Field(i).Name, c.DataType())
+		}
+	}
+	return array.NewRecordBatch(schema, columns, int64(f.groups)), nil
+}
+
+// keyNumbers has, for each key, the numbers of the groups' values.
+func (f *Fold) keyNumbers() [][]uint32 {
+	out := make([][]uint32, len(f.keys))
+	if len(out) == 0 {
+		return out
+	}
+	numbers := make([]uint32, f.groups)
+	for i := range numbers {
+		numbers[i] = uint32(i + 1)
+	}
+	for i := len(f.pairs) - 1; i >= 0; i-- {
+		second := make([]uint32, f.groups)
+		for j, n := range numbers {
+			pair := f.pairs[i].known[n-1]
+			numbers[j], second[j] = pair[0], pair[1]
+		}
+		out[i+1] = second
+	}
+	out[0] = numbers
+	return out
+}
+
+func (f *Fold) output(o output) (arrow.Array, error) {
+	if o.part == nil {
+		counts := array.NewInt64Builder(memory.DefaultAllocator)
+		defer counts.Release()
+		counts.Reserve(f.groups)
+		for k := 1; k <= f.groups; k++ {
+			counts.UnsafeAppend(o.rows.of(k))
+		}
+		return counts.NewArray(), nil
+	}
+	dt, _ := o.f.Type(f.schema.Field(o.part.of.column).Type)
+	return o.part.result(o.f, dt, f.groups, o.rows)
+}
