@@ -4,11 +4,14 @@ package query
 
 import (
 	"context"
+	"errors"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	storage "github.com/lakeplane/lake/engine"
 	"github.com/lakeplane/lake/services/access"
 	sqlengine "github.com/lakeplane/lake/services/query/engine"
+	"github.com/lakeplane/lake/services/query/gate"
 )
 
 func textFields(names ...string) []arrow.Field {
@@ -81,8 +84,36 @@ func yesNo(yes bool) string {
 	return "NO"
 }
 
-// explain passes the engine's plan on, as text.
-func (s *Server) explain(ctx context.Context, req sqlengine.Request, emit func(arrow.RecordBatch) error) error {
+// directKey is the key under which EXPLAIN says that the engine is not asked.
+const directKey = "lake"
+
+// explain passes the engine's plan on, as text, after how the statement is
+// answered where that is without the engine.
+func (s *Server) explain(ctx context.Context, stmt gate.Parsed, req sqlengine.Request, snapshots []storage.Dataset, emit func(arrow.RecordBatch) error) error {
+	if how := directlyHow(stmt, req, snapshots); how != "" {
+		b := newRowBuilder(explainSchema, emit)
+		defer b.Release()
+		b.text(0, directKey)
+		b.text(1, how)
+		if err := errors.Join(b.next(), b.flush()); err != nil {
+			return err
+		}
+	}
 	req.SQL = "EXPLAIN " + req.SQL
 	return s.sql.Execute(ctx, req, emit)
+}
+
+// directlyHow says how a statement is answered without the engine; empty where the
+// engine answers.
+func directlyHow(stmt gate.Parsed, req sqlengine.Request, snapshots []storage.Dataset) string {
+	if stmt.Direct == nil || len(snapshots) != 1 {
+		return ""
+	}
+	if _, ok := stmt.Direct.Plan(snapshots[0].Schema(), req.Params); !ok {
+		return ""
+	}
+	if stmt.Direct.Summary != nil {
+		return "Folded while the table is read, without the SQL engine, unless there are more groups than are held. The engine would do this:"
+	}
+	return "Read from the table as it is stored, without the SQL engine. The engine would do this:"
 }

@@ -4,13 +4,18 @@ package query
 
 import (
 	"context"
+	"errors"
+	"runtime"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
 	storage "github.com/lakeplane/lake/engine"
+	"github.com/lakeplane/lake/services/query/direct"
 	sqlengine "github.com/lakeplane/lake/services/query/engine"
+	"github.com/lakeplane/lake/services/query/fold"
 	"github.com/lakeplane/lake/services/query/gate"
 	"github.com/lakeplane/lake/services/query/registration"
+	"github.com/lakeplane/lake/services/query/rowfilter"
 )
 
 // planDirectly plans a statement that will be answered directly, and reports
@@ -30,8 +35,12 @@ func planDirectly(stmt gate.Parsed, refs []sqlengine.Name, resolved map[sqlengin
 	return plan, ok, nil
 }
 
-// directly answers a statement that only names columns, and rows in simple terms,
-// by reading its table, and reports whether it was one.
+// summaryPlaces is how many summaries are made at once: each may hold some tens of
+// MiB while it is.
+var summaryPlaces = int64(max(8, 2*runtime.GOMAXPROCS(0)))
+
+// directly answers a statement that only names columns, or simple functions of
+// them, and rows in simple terms, by reading its table, and reports whether it did.
 func (s *Server) directly(ctx context.Context, stmt gate.Parsed, planned *arrow.Schema, params arrow.RecordBatch, snapshots []storage.Dataset, emit func(arrow.RecordBatch) error) (answered bool, err error) {
 	if stmt.Kind != gate.Select || stmt.Direct == nil || len(snapshots) != 1 {
 		return false, nil
@@ -40,14 +49,42 @@ func (s *Server) directly(ctx context.Context, stmt gate.Parsed, planned *arrow.
 	if !ok {
 		return false, nil
 	}
+	if err = s.read(ctx, reading, snapshots[0], emit); errors.Is(err, fold.ErrEngine) {
+		return false, nil
+	}
 	s.metrics.direct.Inc()
-	if len(reading.Where) == 0 {
-		return true, reading.Scan(ctx, snapshots[0], emit)
+	return true, err
+}
+
+func (s *Server) read(ctx context.Context, reading *direct.Reading, snapshot storage.Dataset, emit func(arrow.RecordBatch) error) error {
+	var table rowfilter.Source = snapshot
+	if len(reading.Where) > 0 {
+		part, err := storage.Prune(ctx, snapshot, reading.Where)
+		if err != nil {
+			return err
+		}
+		s.metrics.pruned(part.Pieces())
+		table = part
 	}
-	part, err := storage.Prune(ctx, snapshots[0], reading.Where)
+	if !reading.Summary() {
+		return reading.Scan(ctx, table, emit)
+	}
+	result, err := s.summarize(ctx, reading, table)
 	if err != nil {
-		return true, err
+		return err
 	}
-	s.metrics.pruned(part.Pieces())
-	return true, reading.Scan(ctx, part, emit)
+	defer result.Release()
+	if result.NumRows() == 0 {
+		return nil
+	}
+	return emit(result)
+}
+
+// summarize waits for a place, which is free again before a client reads.
+func (s *Server) summarize(ctx context.Context, reading *direct.Reading, table rowfilter.Source) (arrow.RecordBatch, error) {
+	if err := s.summaries.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	defer s.summaries.Release(1)
+	return reading.Summarize(ctx, table)
 }

@@ -125,7 +125,7 @@ func (s *Server) overPins(ctx context.Context, p access.Principal, claims *ticke
 	case gate.Describe:
 		return s.describe(ctx, req, emit)
 	case gate.Explain:
-		return s.explain(ctx, req, emit)
+		return s.explain(ctx, stmt, req, snapshots, emit)
 	}
 	req.Planned = planned
 	return s.sql.Execute(ctx, req, emit)

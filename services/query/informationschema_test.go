@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -65,6 +66,14 @@ func TestExplainShowsAPlanWithoutRunningTheQuery(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"explain_key", "explain_value"}, []string{got.schema.Field(0).Name, got.schema.Field(1).Name})
 	require.Positive(t, got.rows())
+	for sql, want := range map[string]string{
+		"SELECT id FROM lab.notes WHERE id = 5": "Read from the table", "SELECT count(*) FROM lab.notes": "Folded while the table is read", "SELECT id + 1 FROM lab.notes": "",
+	} {
+		got = mustRun(t, c, "EXPLAIN "+sql)
+		key, value := got.batches[0].Column(0).(*array.String).Value(0), got.batches[0].Column(1).(*array.String).Value(0)
+		require.Equal(t, want != "", key == "lake", sql)
+		require.Contains(t, value, want, sql)
+	}
 	_, err = run(t, c, "EXPLAIN SELECT sum(range) FROM range(1000000000000)")
 	require.NoError(t, err)
 }

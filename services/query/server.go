@@ -9,6 +9,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/flight"
 	pb "github.com/apache/arrow-go/v18/arrow/flight/gen/flight"
+	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
 
 	"github.com/lakeplane/lake/api/lakepb"
@@ -40,6 +41,7 @@ type Server struct {
 	memo      *memo
 	metrics   *metrics
 	planner   *planner
+	summaries *semaphore.Weighted // places to make them
 	// referring says that the gRPC server has the codec of package wire.
 	referring atomic.Bool
 
@@ -63,6 +65,7 @@ func New(opts Options) (*Server, error) {
 		part:       ticket.NewSealer(ticket.Part, opts.Keys, opts.TicketTTL, opts.Now),
 		prepared:   ticket.NewSealer(ticket.Prepared, opts.Keys, PreparedTTL, opts.Now),
 		running:    newRunning(),
+		summaries:  semaphore.NewWeighted(summaryPlaces),
 		memo:       newMemo(opts.AnswerBytes),
 		catalog:    lakepb.NewCatalogClient(opts.Authority),
 		procedures: lakepb.NewProceduresClient(opts.Authority),

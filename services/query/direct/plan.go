@@ -15,20 +15,13 @@ import (
 // the values of the placeholders, which may be nil. ok is false where only the
 // engine knows, or where the statement is its to refuse.
 func (s *Statement) Plan(table *arrow.Schema, params arrow.RecordBatch) (plan sqlengine.Plan, ok bool) {
-	columns, ok := s.columnsOf(table)
+	fields, ok := s.fields(table)
 	if !ok {
 		return plan, false
 	}
-	fields := make([]arrow.Field, len(columns))
-	for i, c := range columns {
-		fields[i] = table.Field(c)
-		if s.Columns != nil && s.Columns[i].As != "" {
-			fields[i].Name = s.Columns[i].As
-		}
-	}
 	for i, f := range fields {
 		same := func(other arrow.Field) bool { return strings.EqualFold(f.Name, other.Name) }
-		if !inSQL(f.Type) || slices.ContainsFunc(fields[:i], same) {
+		if slices.ContainsFunc(fields[:i], same) {
 			return plan, false
 		}
 	}
@@ -40,6 +33,37 @@ func (s *Statement) Plan(table *arrow.Schema, params arrow.RecordBatch) (plan sq
 		_, ok = s.Resolve(table, plan.Schema, params)
 	}
 	return plan, ok
+}
+
+// fields are those of the result.
+func (s *Statement) fields(table *arrow.Schema) ([]arrow.Field, bool) {
+	if s.Columns == nil {
+		strange := func(f arrow.Field) bool { return !inSQL(f.Type) }
+		return table.Fields(), table.NumFields() > 0 && !slices.ContainsFunc(table.Fields(), strange)
+	}
+	fields := make([]arrow.Field, len(s.Columns))
+	for i, c := range s.Columns {
+		var stored arrow.DataType
+		if c.Name != "" {
+			at, ok := columnNamed(table, c.Name)
+			if !ok || !inSQL(table.Field(at).Type) {
+				return nil, false
+			}
+			fields[i] = table.Field(at)
+			stored = fields[i].Type
+		}
+		if c.Func != 0 {
+			dt, ok := c.Func.Type(stored)
+			if !ok {
+				return nil, false
+			}
+			fields[i] = arrow.Field{Name: c.Call, Type: dt, Nullable: true}
+		}
+		if c.As != "" {
+			fields[i].Name = c.As
+		}
+	}
+	return fields, true
 }
 
 // inSQL reports whether SQL has values of a type as they are stored.

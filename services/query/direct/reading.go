@@ -10,6 +10,7 @@ import (
 
 	"github.com/lakeplane/lake/lake/predicate"
 	sqlengine "github.com/lakeplane/lake/services/query/engine"
+	"github.com/lakeplane/lake/services/query/fold"
 	"github.com/lakeplane/lake/services/query/rowfilter"
 )
 
@@ -18,9 +19,24 @@ type Reading struct {
 	// Where is what has to be true of the rows, all of it; empty means nothing.
 	Where predicate.And
 
-	columns       []int // of the result, in its order
+	columns       []int // that are read: those of the result, in its order, or the folding's
+	folding       *folding
 	schema        *arrow.Schema
 	offset, limit int64
+}
+
+// Summary reports whether rows become groups, so that the answer is that of
+// [Reading.Summarize] and not of [Reading.Scan].
+func (r *Reading) Summary() bool { return r.folding != nil }
+
+// folding is how a summary is made. Its places are those of Reading.columns.
+type folding struct {
+	spec fold.Spec
+	// made are the fields of what the fold makes, and from tells for each column of
+	// the result which of them it is.
+	made  *arrow.Schema
+	from  []int
+	order []Order
 }
 
 // Resolve finds the columns that a statement names, given the table's schema,
@@ -28,15 +44,16 @@ type Reading struct {
 // which may be nil. ok is false when reading the table would not be what the plan
 // says, or compare what SQL compares.
 func (s *Statement) Resolve(table, planned *arrow.Schema, params arrow.RecordBatch) (r *Reading, ok bool) {
-	columns, ok := s.resolveColumns(table, planned)
-	if !ok {
-		return nil, false
-	}
 	where, ok := s.resolveWhere(table, params)
 	if !ok || !rowfilter.CanTell(where, table) {
 		return nil, false
 	}
-	return &Reading{Where: where, columns: columns, schema: planned, offset: s.Offset, limit: s.Limit}, true
+	r = &Reading{Where: where, schema: planned, offset: s.Offset, limit: s.Limit}
+	if s.Summary != nil {
+		return r, s.resolveSummary(r, table)
+	}
+	r.columns, ok = s.resolveColumns(table, planned)
+	return r, ok
 }
 
 // resolveColumns are the columns of the result, if they are delivered as they are
@@ -47,12 +64,16 @@ func (s *Statement) resolveColumns(table, planned *arrow.Schema) (columns []int,
 		return nil, false
 	}
 	for i, c := range columns {
-		stored, wanted := table.Field(c), planned.Field(i)
-		if !sqlengine.SameType(stored.Type, wanted.Type) || !sqlengine.SameType(sqlengine.Delivered(stored.Type), stored.Type) || stored.Nullable && !wanted.Nullable {
+		if !asStored(table.Field(c), planned.Field(i)) {
 			return nil, false
 		}
 	}
 	return columns, true
+}
+
+// asStored reports whether a column is delivered as it is.
+func asStored(stored, wanted arrow.Field) bool {
+	return sqlengine.SameType(stored.Type, wanted.Type) && sqlengine.SameType(sqlengine.Delivered(stored.Type), stored.Type) && (wanted.Nullable || !stored.Nullable)
 }
 
 // columnsOf finds the columns that the statement names, at least one, each once.

@@ -4,8 +4,10 @@ package direct
 
 import (
 	"math"
+	"slices"
 	"strings"
 
+	"github.com/lakeplane/lake/services/query/fold"
 	"github.com/lakeplane/lake/services/query/tree"
 )
 
@@ -15,38 +17,56 @@ type Statement struct {
 	Columns []Column
 	// Where has to be true of the rows, all of it.
 	Where []Condition
-	// Offset rows are left out, and at most Limit of those that follow are
-	// wanted. math.MaxInt64 means all.
+	// Summary, if set, makes one row of each group of rows.
+	Summary *Summary
+	// Offset rows of the result are left out, and at most Limit of those that
+	// follow are wanted. math.MaxInt64 means all.
 	Offset, Limit int64
 }
 
-// Column is a column of the table, as it is written, and what the statement
-// calls it in its result, empty where it leaves that to the table.
-type Column struct{ Name, As string }
+// Column is a column of the result.
+type Column struct {
+	// Name is the table's column, as it is written; empty for a function of whole
+	// rows.
+	Name string
+	// As is what the statement calls the result, empty where it leaves that to the
+	// table or to Call.
+	As string
+	// Func makes one value of the column's values in each row of a group; 0 is the
+	// column itself.
+	Func fold.Func
+	// Call is the call of Func as SQL writes it, which is its name without As.
+	Call string
+	// Filter is the boolean column that has to be true of the rows that count, as it
+	// is written; empty for all rows.
+	Filter string
+}
 
-// Read returns what a statement that only names columns asks for, and nil for
-// every other one. The statement has passed the gate.
+// Read returns what a statement that only names columns, or simple functions of
+// them, asks for, and nil for every other one. The statement has passed the gate.
 func Read(node map[string]any) *Statement {
-	if node["type"] != "SELECT_NODE" || node["aggregate_handling"] != "STANDARD_HANDLING" ||
-		!tree.NothingBut(node, "type", "aggregate_handling", "select_list", "from_table", "where_clause", "modifiers") || !isTable(node["from_table"]) {
+	if node["type"] != "SELECT_NODE" || !isTable(node["from_table"]) ||
+		!tree.NothingBut(node, "type", "aggregate_handling", "select_list", "from_table", "where_clause", "group_expressions", "group_sets", "modifiers") {
 		return nil
 	}
 	s := &Statement{Limit: math.MaxInt64}
-	if !s.readColumns(node["select_list"]) || !s.readWhere(node["where_clause"]) || !s.readLimit(node["modifiers"]) {
+	modifiers, ok := node["modifiers"].([]any)
+	if !ok && !tree.Blank(node["modifiers"]) {
+		return nil
+	}
+	if !s.readColumns(node["select_list"]) || !s.readWhere(node["where_clause"]) || !s.readGroups(node) || !s.readModifiers(modifiers) {
 		return nil
 	}
 	return s
 }
 
-// isTable reports whether v is a table alone that is stored.
+// isTable takes a table alone, under its own column names.
 func isTable(v any) bool {
 	n, _ := v.(tree.Object)
 	schema, _ := n["schema_name"].(string)
 	return tree.IsTable(v) && schema != "" && !strings.EqualFold(schema, "information_schema")
 }
 
-// readColumns takes one star, or columns by their bare names: behind a
-// qualifier may be the field of a struct.
 func (s *Statement) readColumns(v any) bool {
 	list, _ := v.([]any)
 	for _, v := range list {
@@ -60,7 +80,13 @@ func (s *Statement) readColumns(v any) bool {
 				return false
 			}
 			as, _ := n["alias"].(string)
-			s.Columns = append(s.Columns, Column{name, as})
+			s.Columns = append(s.Columns, Column{Name: name, As: as})
+		case "FUNCTION":
+			c, ok := readCall(n)
+			if !ok {
+				return false
+			}
+			s.Columns = append(s.Columns, c)
 		default:
 			return false
 		}
@@ -68,7 +94,7 @@ func (s *Statement) readColumns(v any) bool {
 	return len(list) > 0
 }
 
-// columnName is the name of a column that stands alone.
+// columnName takes a column without a qualifier.
 func columnName(v any) (name string, ok bool) {
 	n, _ := v.(tree.Object)
 	names, _ := n["column_names"].([]any)
@@ -79,22 +105,61 @@ func columnName(v any) (name string, ok bool) {
 	return name, ok
 }
 
-// readLimit takes LIMIT and OFFSET of constant whole numbers.
-func (s *Statement) readLimit(v any) bool {
-	list, _ := v.([]any)
-	if len(list) == 0 {
-		return tree.Blank(v)
+// readModifiers takes what is done with the rows of the result, in its order:
+// only different ones, sorted, and some of them. Rows that are no groups stay in
+// the order of the table.
+func (s *Statement) readModifiers(list []any) bool {
+	for _, kind := range []struct {
+		name string
+		read func(tree.Object) bool
+	}{{"DISTINCT_MODIFIER", s.readDistinct}, {"ORDER_MODIFIER", s.readOrder}, {"LIMIT_MODIFIER", s.readLimit}} {
+		if len(list) == 0 {
+			break
+		}
+		n, _ := list[0].(tree.Object)
+		if n["type"] != kind.name {
+			continue
+		}
+		if !kind.read(n) {
+			return false
+		}
+		list = list[1:]
 	}
-	n, _ := list[0].(tree.Object)
-	return len(list) == 1 && n["type"] == "LIMIT_MODIFIER" && tree.NothingBut(n, "type", "limit", "offset") &&
-		countOf(n["limit"], &s.Limit) && countOf(n["offset"], &s.Offset)
+	return len(list) == 0
 }
 
-// countOf reads a constant from 0 into out, or nothing where there is none.
+// readDistinct makes groups of whole rows.
+func (s *Statement) readDistinct(n tree.Object) bool {
+	if s.Summary != nil || s.Columns == nil || !tree.NothingBut(n, "type") {
+		return false
+	}
+	s.Summary = &Summary{Groups: s.plain()}
+	return true
+}
+
+func (s *Statement) readLimit(n tree.Object) bool {
+	return tree.NothingBut(n, "type", "limit", "offset") && countOf(n["limit"], &s.Limit) && countOf(n["offset"], &s.Offset)
+}
+
+// countOf takes a constant whole number, and nothing at all.
 func countOf(v any, out *int64) (ok bool) {
 	if v != nil {
 		*out, ok = tree.Count(v)
 		return ok
 	}
 	return true
+}
+
+// plain are the names of the columns that are no functions.
+func (s *Statement) plain() (names []string) {
+	for _, c := range s.Columns {
+		if c.Func == 0 {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+func (s *Statement) calls() bool {
+	return slices.ContainsFunc(s.Columns, func(c Column) bool { return c.Func != 0 })
 }

@@ -16,6 +16,12 @@ import (
 // columns that are picked from in slices.
 const maxRuns = 1024
 
+// Pick makes a batch of some rows, by their numbers, in the order of the numbers;
+// nil for columns of types that cannot be put together.
+func Pick(batch arrow.RecordBatch, rows []int32) arrow.RecordBatch {
+	return pick(batch, rows, len(rows))
+}
+
 // pick makes a batch of some rows, which are ascending; nil when one of the
 // columns would have to be put together of more than runs slices, or cannot be.
 func pick(batch arrow.RecordBatch, rows []int32, runs int) arrow.RecordBatch {
