@@ -5,6 +5,7 @@ package query_test
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -16,10 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	lanceengine "github.com/lakeplane/lake/engine/lance"
-	"github.com/lakeplane/lake/lake/predicate"
 	"github.com/lakeplane/lake/services/query"
 	"github.com/lakeplane/lake/services/query/direct"
 	"github.com/lakeplane/lake/services/query/gate"
+	"github.com/lakeplane/lake/services/query/literal"
 )
 
 // TestWhichStatementsAreAnsweredDirectly: those that name columns of a table,
@@ -27,6 +28,7 @@ import (
 func TestWhichStatementsAreAnsweredDirectly(t *testing.T) {
 	g := gate.New(sharedSQL, gate.DefaultLimits())
 	const all = math.MaxInt64
+	integer := func(n int64) literal.Number { return literal.Number{Value: new(big.Rat).SetInt64(n), Whole: 10} }
 	for sql, want := range map[string]*direct.Statement{
 		"SELECT * FROM lab.t":                               {Limit: all},
 		"FROM lab.t":                                        {Limit: all},
@@ -67,32 +69,51 @@ func TestWhichStatementsAreAnsweredDirectly(t *testing.T) {
 		"SELECT * FROM information_schema.tables":           nil,
 		"SELECT current_date FROM lab.t":                    {Columns: []direct.Column{{Name: "current_date"}}, Limit: all}, // a column, if there is one
 		"SELECT * FROM lab.t WHERE id = -5 AND 3 < x AND (note BETWEEN 'a' AND $2 AND y >= $1)": {Limit: all, Where: []direct.Condition{
-			{Column: "id", Op: predicate.Equal, Value: int64(-5)},
-			{Column: "x", Op: predicate.Greater, Value: int64(3)},
-			{Column: "note", Op: predicate.GreaterOrEqual, Value: "a"},
-			{Column: "note", Op: predicate.LessOrEqual, Parameter: 2},
-			{Column: "y", Op: predicate.GreaterOrEqual, Parameter: 1},
+			{Test: direct.Equal, Column: "id", Values: []literal.Value{integer(-5)}},
+			{Test: direct.Greater, Column: "x", Values: []literal.Value{integer(3)}},
+			{Test: direct.Between, Column: "note", Values: []literal.Value{literal.Text{Value: "a"}, literal.Placeholder(2)}},
+			{Test: direct.GreaterOrEqual, Column: "y", Values: []literal.Value{literal.Placeholder(1)}},
 		}},
-		"SELECT * FROM lab.t WHERE id < x":                      nil,
-		"SELECT * FROM lab.t WHERE 1 = 1":                       nil,
-		"SELECT * FROM lab.t WHERE id = 1 OR id = 2":            nil,
-		"SELECT * FROM lab.t WHERE NOT id = 1":                  nil,
-		"SELECT * FROM lab.t WHERE id <> 1":                     nil,
-		"SELECT * FROM lab.t WHERE id IN (1)":                   nil,
-		"SELECT * FROM lab.t WHERE id IS NULL":                  nil,
-		"SELECT * FROM lab.t WHERE id = NULL":                   nil,
-		"SELECT * FROM lab.t WHERE id = 1.0":                    nil,
-		"SELECT * FROM lab.t WHERE id = 7::BIGINT":              nil,
-		"SELECT * FROM lab.t WHERE id = 12345678901234567890":   nil,
-		"SELECT * FROM lab.t WHERE id NOT BETWEEN 1 AND 2":      nil,
-		"SELECT * FROM lab.t WHERE t.id = 1":                    nil,
-		"SELECT * FROM lab.t WHERE flag":                        nil,
-		"SELECT * FROM lab.t WHERE note LIKE 'a%'":              nil,
-		"SELECT * FROM lab.t WHERE note = 'a' COLLATE NOCASE":   nil,
-		"SELECT * FROM lab.t WHERE id IS NOT DISTINCT FROM 1":   nil,
-		"SELECT * FROM lab.t WHERE id = (SELECT 1)":             nil,
-		"SELECT * FROM lab.t WHERE id = $name":                  nil,
-		"SELECT * FROM lab.t WHERE ts > TIMESTAMP '2024-01-01'": nil,
+		"SELECT * FROM lab.t WHERE NOT flag OR id IN (1, 2) AND note IS NOT NULL": {Limit: all, Where: []direct.Condition{{Test: direct.Any, Parts: []direct.Condition{
+			{Test: direct.Equal, Column: "flag", Values: []literal.Value{literal.Boolean(false)}},
+			{Test: direct.All, Parts: []direct.Condition{
+				{Test: direct.In, Column: "id", Values: []literal.Value{integer(1), integer(2)}},
+				{Test: direct.NotNull, Column: "note"},
+			}},
+		}}}},
+		"SELECT * FROM lab.t WHERE NOT (id <= 1 OR id NOT BETWEEN 2 AND 3 OR id IN (4) OR note IS NOT NULL OR NOT (id <> 5))": {Limit: all, Where: []direct.Condition{
+			{Test: direct.Greater, Column: "id", Values: []literal.Value{integer(1)}},
+			{Test: direct.Between, Column: "id", Values: []literal.Value{integer(2), integer(3)}},
+			{Test: direct.NotIn, Column: "id", Values: []literal.Value{integer(4)}},
+			{Test: direct.Null, Column: "note"},
+			{Test: direct.NotEqual, Column: "id", Values: []literal.Value{integer(5)}},
+		}},
+		"SELECT * FROM lab.t WHERE ts > TIMESTAMP '2024-01-01' AND flag = true": {Limit: all, Where: []direct.Condition{
+			{Test: direct.Greater, Column: "ts", Values: []literal.Value{literal.Text{Value: "2024-01-01", As: "TIMESTAMP"}}},
+			{Test: direct.Equal, Column: "flag", Values: []literal.Value{literal.Boolean(true)}},
+		}},
+		"SELECT * FROM lab.t WHERE id < x":                                         nil,
+		"SELECT * FROM lab.t WHERE 1 = 1":                                          nil,
+		"SELECT * FROM lab.t WHERE id = 1 OR x + 1 = 2":                            nil,
+		"SELECT * FROM lab.t WHERE NOT length(note) = 1":                           nil,
+		"SELECT * FROM lab.t WHERE flag IS TRUE":                                   nil,
+		"SELECT * FROM lab.t WHERE id IN (1, x)":                                   nil,
+		"SELECT * FROM lab.t WHERE id IN (SELECT 1)":                               nil,
+		"SELECT * FROM lab.t WHERE id IN (1, NULL)":                                nil,
+		"SELECT * FROM lab.t WHERE id = NULL":                                      nil,
+		"SELECT * FROM lab.t WHERE id = 7::BIGINT":                                 nil,
+		"SELECT * FROM lab.t WHERE id = 12345678901234567890":                      nil,
+		"SELECT * FROM lab.t WHERE t.id = 1":                                       nil,
+		"SELECT * FROM lab.t WHERE note LIKE 'a%'":                                 nil,
+		"SELECT * FROM lab.t WHERE note = 'a' COLLATE NOCASE":                      nil,
+		"SELECT * FROM lab.t WHERE id IS NOT DISTINCT FROM 1":                      nil,
+		"SELECT * FROM lab.t WHERE id = (SELECT 1)":                                nil,
+		"SELECT * FROM lab.t WHERE id = $name":                                     nil,
+		"SELECT * FROM lab.t WHERE ts > now()":                                     nil,
+		"SELECT * FROM lab.t WHERE id NOT IN (1" + strings.Repeat(", 1", 16) + ")": nil,
+		"SELECT * FROM lab.t WHERE id IN (1" + strings.Repeat(", 1", 1000) + ")":   nil,
+		"SELECT * FROM lab.t WHERE flag" + strings.Repeat(" OR flag", 16):          nil,
+		"SELECT * FROM lab.t WHERE flag" + strings.Repeat(" AND flag", 64):         nil,
 	} {
 		parsed, err := g.Check(t.Context(), sql)
 		require.NoError(t, err, sql)

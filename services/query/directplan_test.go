@@ -36,7 +36,7 @@ func TestDirectPlansAreTheEngines(t *testing.T) {
 		"SELECT key FROM lab.t WHERE key = $2 AND i8 = $1":                         true,
 		"SELECT key FROM lab.t WHERE key BETWEEN ?1 AND ?1":                        false,
 		"SELECT key FROM lab.t WHERE key = $2":                                     false,
-		"SELECT key FROM lab.t WHERE f64 = ?":                                      false,
+		"SELECT key FROM lab.t WHERE f64 = ?":                                      true,
 		"SELECT key AS x, text AS X FROM lab.t":                                    false,
 		"SELECT key AS text, text AS key FROM lab.t":                               true,
 		"SELECT key FROM lab.t WHERE key = 'x'":                                    false,

@@ -3,114 +3,203 @@
 package direct
 
 import (
-	"strconv"
-
-	"github.com/apache/arrow-go/v18/arrow"
-
-	"github.com/lakeplane/lake/lake/predicate"
+	"github.com/lakeplane/lake/services/query/literal"
 	"github.com/lakeplane/lake/services/query/tree"
 )
 
-// Condition compares a column with a constant or a parameter.
+// Condition is something that has to be true of a row.
 type Condition struct {
-	Column string // as it is written
-	Op     predicate.Op
-	// Value is an int64 or a string, and nil for a parameter.
-	Value any
-	// Parameter is the number of the placeholder, from 1.
-	Parameter int
+	Test Test
+	// Column is what is tested, as it is written.
+	Column string
+	// Values are the constants and placeholders it is held against.
+	Values []literal.Value
+	// Parts are those of All and of Any.
+	Parts []Condition
 }
 
-// comparisons are those of the syntax tree, and what they are with their sides
-// exchanged.
-var comparisons = map[any]struct{ op, exchanged predicate.Op }{
-	"COMPARE_EQUAL":                {predicate.Equal, predicate.Equal},
-	"COMPARE_LESSTHAN":             {predicate.Less, predicate.Greater},
-	"COMPARE_LESSTHANOREQUALTO":    {predicate.LessOrEqual, predicate.GreaterOrEqual},
-	"COMPARE_GREATERTHAN":          {predicate.Greater, predicate.Less},
-	"COMPARE_GREATERTHANOREQUALTO": {predicate.GreaterOrEqual, predicate.LessOrEqual},
+// Test is what is asked of a column.
+type Test uint8
+
+// The tests. Those that compare are true of no null, and have one value, two that
+// bound a range, or at least one that it may be.
+const (
+	Equal Test = iota + 1 // in the order of [predicate.Op]
+	NotEqual
+	Less
+	LessOrEqual
+	Greater
+	GreaterOrEqual
+	Between
+	NotBetween
+	In
+	NotIn
+	Null
+	NotNull
+	All // of the parts is true
+	Any // of them
+)
+
+const (
+	// maxConditions bounds how often the rows of a batch are looked at.
+	maxConditions = 64
+	// maxSides bounds alternatives, each of which looks at all rows.
+	maxSides = 16
+	// maxMembers bounds the memory that a statement is remembered with.
+	maxMembers = 1000
+)
+
+// comparisons are those of the syntax tree, what they are with their sides
+// exchanged, and what is true when they are false.
+var comparisons = map[any]struct{ test, exchanged, denied Test }{
+	"COMPARE_EQUAL":                {Equal, Equal, NotEqual},
+	"COMPARE_NOTEQUAL":             {NotEqual, NotEqual, Equal},
+	"COMPARE_LESSTHAN":             {Less, Greater, GreaterOrEqual},
+	"COMPARE_LESSTHANOREQUALTO":    {LessOrEqual, GreaterOrEqual, Greater},
+	"COMPARE_GREATERTHAN":          {Greater, Less, LessOrEqual},
+	"COMPARE_GREATERTHANOREQUALTO": {GreaterOrEqual, LessOrEqual, Less},
 }
 
-// readWhere takes comparisons that are joined by AND.
-func (s *Statement) readWhere(v any) bool {
-	n, _ := v.(tree.Object)
-	switch n["class"] {
-	case nil:
-		return v == nil
-	case "CONJUNCTION":
-		children, _ := n["children"].([]any)
-		for _, child := range children {
-			if child == nil || !s.readWhere(child) {
-				return false
-			}
+// exchanged is the test with column and value exchanged.
+func (t Test) exchanged() Test {
+	for _, c := range comparisons {
+		if c.test == t {
+			return c.exchanged
 		}
-		return n["type"] == "CONJUNCTION_AND" && len(children) > 0 && tree.NothingBut(n, "class", "type", "query_location", "children")
-	case "BETWEEN":
-		return tree.NothingBut(n, "class", "type", "query_location", "input", "lower", "upper") &&
-			s.condition(n["input"], predicate.GreaterOrEqual, n["lower"]) && s.condition(n["input"], predicate.LessOrEqual, n["upper"])
-	case "COMPARISON":
-		c, ok := comparisons[n["type"]]
-		return ok && tree.NothingBut(n, "class", "type", "query_location", "left", "right") &&
-			(s.condition(n["left"], c.op, n["right"]) || s.condition(n["right"], c.exchanged, n["left"]))
 	}
-	return false
+	return t
 }
 
-// condition takes a comparison of a column with a value.
-func (s *Statement) condition(column any, op predicate.Op, value any) bool {
-	name, ok := columnName(column)
-	if !ok {
-		return false
+// readWhere takes tests of columns that are joined by AND, OR and NOT.
+func (s *Statement) readWhere(v any) bool {
+	if v == nil {
+		return true
 	}
-	c := Condition{Column: name, Op: op}
-	n, _ := value.(tree.Object)
-	switch n["class"] {
-	case "PARAMETER":
-		number, _ := n["identifier"].(string)
-		i, err := strconv.Atoi(number)
-		c.Parameter, ok = i, err == nil && i > 0
-	case "CONSTANT":
-		c.Value, ok = tree.Constant(n)
-	default:
-		ok = false
-	}
-	if ok {
-		s.Where = append(s.Where, c)
+	r := whereReader{}
+	c, ok := r.read(v, true)
+	if s.Where = c.Parts; c.Test != All {
+		s.Where = []Condition{c}
 	}
 	return ok
 }
 
-// resolveWhere is the conditions over the columns of a table. ok is false where
-// what SQL would compare is not a whole number with a whole number, or text with
-// text.
-func (s *Statement) resolveWhere(table *arrow.Schema, params arrow.RecordBatch) (where predicate.And, ok bool) {
-	for _, c := range s.Where {
-		column, ok := columnNamed(table, c.Column)
-		if !ok {
-			return nil, false
-		}
-		value, dt := c.Value, table.Field(column).Type
-		if c.Parameter > 0 {
-			if value, ok = parameter(params, c.Parameter, dt); !ok {
-				return nil, false
-			}
-		}
-		switch value.(type) {
-		case int64:
-			ok = wholeNumbers(dt)
-		case string:
-			ok = dt.ID() == arrow.STRING || dt.ID() == arrow.LARGE_STRING
-		}
-		if !ok {
-			return nil, false
-		}
-		where = append(where, predicate.Compare{Column: column, Op: c.Op, Value: value})
+// whereReader reads conditions off the syntax tree.
+type whereReader struct{ conditions int }
+
+// read reads a condition that has to be true or, if want is not, false. What is
+// neither, because of a null, is not wanted in either case.
+func (r *whereReader) read(v any, want bool) (c Condition, ok bool) {
+	n, _ := v.(tree.Object)
+	if r.conditions++; r.conditions > maxConditions {
+		return c, false
 	}
-	return where, true
+	switch n["class"] {
+	case "CONJUNCTION":
+		return r.junction(n, want)
+	case "OPERATOR":
+		return r.operator(n, want)
+	case "COLUMN_REF":
+		c.Column, ok = columnName(n)
+		c.Test, c.Values = Equal, []literal.Value{literal.Boolean(want)}
+		return c, ok
+	case "BETWEEN":
+		c, ok = condition(Between, n["input"], n["lower"], n["upper"])
+		return c.unless(want), ok && n["type"] == "COMPARE_BETWEEN" && tree.NothingBut(n, "class", "type", "query_location", "input", "lower", "upper")
+	case "COMPARISON":
+		return comparison(n, want)
+	}
+	return c, false
 }
 
-// wholeNumbers reports whether a column's values are integers that an int64
-// holds.
-func wholeNumbers(dt arrow.DataType) bool {
-	return arrow.IsInteger(dt.ID()) && dt.ID() != arrow.UINT64
+func (r *whereReader) junction(n tree.Object, want bool) (c Condition, ok bool) {
+	children, _ := n["children"].([]any)
+	and, or := n["type"] == "CONJUNCTION_AND", n["type"] == "CONJUNCTION_OR"
+	c.Test = Any
+	if and == want {
+		c.Test = All
+	}
+	if !and && !or || len(children) == 0 || !tree.NothingBut(n, "class", "type", "query_location", "children") {
+		return c, false
+	}
+	for _, child := range children {
+		part, ok := r.read(child, want)
+		if !ok {
+			return c, false
+		}
+		if part.Test == c.Test {
+			c.Parts = append(c.Parts, part.Parts...)
+		} else {
+			c.Parts = append(c.Parts, part)
+		}
+	}
+	return c, c.Test == All || len(c.Parts) <= maxSides
+}
+
+func comparison(n tree.Object, want bool) (c Condition, ok bool) {
+	is, known := comparisons[n["type"]]
+	if !known || !tree.NothingBut(n, "class", "type", "query_location", "left", "right") {
+		return c, false
+	}
+	test := is.test
+	if !want {
+		test = is.denied
+	}
+	if c, ok = condition(test, n["left"], n["right"]); !ok {
+		c, ok = condition(test.exchanged(), n["right"], n["left"])
+	}
+	return c, ok
+}
+
+func (r *whereReader) operator(n tree.Object, want bool) (c Condition, ok bool) {
+	children, _ := n["children"].([]any)
+	if len(children) == 0 || !tree.NothingBut(n, "class", "type", "query_location", "children") {
+		return c, false
+	}
+	least, most := 0, 0
+	switch n["type"] {
+	case "OPERATOR_NOT":
+		c, ok = r.read(children[0], !want)
+		return c, ok && len(children) == 1
+	case "OPERATOR_IS_NULL":
+		c, ok = condition(Null, children...)
+	case "OPERATOR_IS_NOT_NULL":
+		c, ok = condition(NotNull, children...)
+	case "COMPARE_IN":
+		c, ok = condition(In, children...)
+		least, most = 1, maxMembers
+	case "COMPARE_NOT_IN":
+		c, ok = condition(NotIn, children...)
+		least, most = 1, maxMembers
+	}
+	if c = c.unless(want); c.Test == NotIn {
+		most = maxSides
+	}
+	return c, ok && least <= len(c.Values) && len(c.Values) <= most
+}
+
+// opposites are tests of which one is true when the other is false.
+var opposites = map[Test]Test{Between: NotBetween, In: NotIn, NotIn: In, Null: NotNull, NotNull: Null}
+
+// unless is the condition, or its opposite.
+func (c Condition) unless(same bool) Condition {
+	if !same {
+		c.Test = opposites[c.Test]
+	}
+	return c
+}
+
+// condition tests a column with values, which follow it.
+func condition(test Test, operands ...any) (c Condition, ok bool) {
+	c.Test = test
+	if c.Column, ok = columnName(operands[0]); !ok {
+		return c, false
+	}
+	for _, v := range operands[1:] {
+		value := literal.Of(v)
+		if value == nil || value == (literal.Null{}) {
+			return c, false
+		}
+		c.Values = append(c.Values, value)
+	}
+	return c, true
 }
