@@ -344,7 +344,7 @@ func TestDropTableRefusals(t *testing.T) {
 
 func TestDropWithoutTemporalStillDrops(t *testing.T) {
 	a := start(t)
-	a.starter.fail = errors.New("temporal is away")
+	a.starter.refuse(errors.New("temporal is away"))
 	a.create(t, "a", "t")
 	_, err := a.catalog.DropTable(t.Context(), &lakepb.DropTableRequest{Name: nameOf("a", "t")})
 	require.NoError(t, err)

@@ -107,9 +107,7 @@ func TestCompactTableRecordsTheIntentOnce(t *testing.T) {
 	_, err = a.records.Procedure(t.Context(), catalog.MaintenanceKind, id)
 	require.True(t, lake.Is(err, lake.NotFound), "a dry run records nothing: %v", err)
 
-	a.starter.mu.Lock()
-	a.starter.fail = lake.Errorf(lake.Unavailable, "Temporal is down")
-	a.starter.mu.Unlock()
+	a.starter.refuse(lake.Errorf(lake.Unavailable, "Temporal is down"))
 	var epochs []catalog.Procedure
 	for range 2 {
 		resp, err := a.catalog.CompactTable(t.Context(), &lakepb.CompactTableRequest{Name: nameOf("a", "t")})

@@ -56,7 +56,7 @@ func TestAnOrderHoldsWithoutTemporal(t *testing.T) {
 	a := start(t)
 	a.create(t, "a", "t")
 	id := a.drop(t, "t", time.Hour).GetProcedureId()
-	a.starter.fail = lake.Errorf(lake.Unavailable, "Temporal is away")
+	a.starter.refuse(lake.Errorf(lake.Unavailable, "Temporal is away"))
 	p, err := a.procedures.ControlProcedure(t.Context(), control(id, lakepb.ProcedureOrder_PROCEDURE_ORDER_PAUSE))
 	require.NoError(t, err)
 	require.False(t, p.GetWorkflowTold())

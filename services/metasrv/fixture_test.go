@@ -59,11 +59,12 @@ func (p people) Authenticate(_ context.Context, token string) (access.Principal,
 }
 
 var everybody = people{
-	"root":   {Name: "root", Tenant: "default", Role: access.Admin, Namespaces: []string{"*"}},
-	"red":    {Name: "red", Tenant: "red", Role: access.User, Namespaces: []string{"r", "shared"}},
-	"blue":   {Name: "blue", Tenant: "blue", Role: access.User, Namespaces: []string{"b", "shared"}},
-	"other":  {Name: "other", Tenant: "other", Role: access.User},
-	"member": {Name: "member", Tenant: "default", Role: access.MetadataPeer},
+	"root":    {Name: "root", Tenant: "default", Role: access.Admin, Namespaces: []string{"*"}},
+	"red":     {Name: "red", Tenant: "red", Role: access.User, Namespaces: []string{"r", "shared"}},
+	"blue":    {Name: "blue", Tenant: "blue", Role: access.User, Namespaces: []string{"b", "shared"}},
+	"other":   {Name: "other", Tenant: "other", Role: access.User},
+	"member":  {Name: "member", Tenant: "default", Role: access.MetadataPeer},
+	"replica": {Name: "replica", Tenant: "default", Role: access.QueryService, Namespaces: []string{"*"}},
 }
 
 func as(ctx context.Context, token string) context.Context {
@@ -171,6 +172,14 @@ func (s *starter) tell(what string) error {
 	return s.fail
 }
 
+// refuse makes the starter fail from now on; what a server began in the
+// background may be asking it.
+func (s *starter) refuse(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fail = err
+}
+
 func (s *starter) told() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,14 +197,16 @@ func (s *starter) list() []string {
 // authority is a running server with its clients and what it stands on.
 type authority struct {
 	*metasrv.Server
-	catalog    lakepb.CatalogClient
-	procedures lakepb.ProceduresClient
-	flight     flight.FlightServiceClient
-	records    *catalog.Catalog
-	store      *hooked
-	engine     *disturbed
-	starter    *starter
-	stop       func()
+	catalog       lakepb.CatalogClient
+	procedures    lakepb.ProceduresClient
+	flight        flight.FlightServiceClient
+	cancellations lakepb.CancellationsClient
+	records       *catalog.Catalog
+	store         *hooked
+	engine        *disturbed
+	starter       *starter
+	stop          func()
+	shutdown      func() // stop, while its clients are still connected
 }
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -241,11 +252,14 @@ func startAt(t testing.TB, store metastore.Store, storage engine.Engine, lis net
 		}))
 	require.NoError(t, err)
 	a.catalog, a.procedures = lakepb.NewCatalogClient(conn), lakepb.NewProceduresClient(conn)
-	a.flight = flight.NewFlightServiceClient(conn)
-	a.stop = sync.OnceFunc(func() {
-		_ = conn.Close()
+	a.flight, a.cancellations = flight.NewFlightServiceClient(conn), lakepb.NewCancellationsClient(conn)
+	a.shutdown = sync.OnceFunc(func() {
 		cancel()
 		require.NoError(t, <-served)
+	})
+	a.stop = sync.OnceFunc(func() {
+		_ = conn.Close()
+		a.shutdown()
 	})
 	t.Cleanup(a.stop)
 	if opts.Election.Exclusive {

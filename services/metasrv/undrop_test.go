@@ -205,7 +205,7 @@ func TestUndropByAFollowerIsRefused(t *testing.T) {
 
 func TestUndropWithoutTemporalStillUndrops(t *testing.T) {
 	a := start(t)
-	a.starter.fail = errors.New("temporal is away")
+	a.starter.refuse(errors.New("temporal is away"))
 	a.create(t, "a", "t")
 	a.drop(t, "t", time.Hour)
 	_, err := a.undrop(t, "t", "")
