@@ -10,6 +10,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
@@ -35,6 +36,10 @@ type folders struct {
 	prune   sync.RWMutex
 	mu      sync.Mutex // guards durable
 	durable map[string]struct{}
+
+	// stepwise is set once the system has refused to open a path by one call: an
+	// old kernel, or a container that does not allow it.
+	stepwise atomic.Bool
 }
 
 // maxDurable bounds the set; a full one is emptied, which costs syncs only.
@@ -54,6 +59,9 @@ func split(key string) (folder, base string) {
 
 // open returns a descriptor of an existing folder, empty for the root.
 func (f *folders) open(folder string) (int, error) {
+	if fd, err := f.jump(folder); err == nil {
+		return fd, nil
+	}
 	return f.walk(folder, func(parent int, name, _ string) (int, error) {
 		return openat(parent, name, openFolder)
 	})
@@ -62,7 +70,26 @@ func (f *folders) open(folder string) (int, error) {
 // reach is open, except that it makes what is missing and syncs what may not
 // be durable. The caller holds prune shared.
 func (f *folders) reach(folder string) (int, error) {
+	if f.allDurable(folder) {
+		if fd, err := f.jump(folder); err == nil {
+			return fd, nil
+		}
+	}
 	return f.walk(folder, f.step)
+}
+
+// jump opens an existing folder by one system call, where a walk takes two a
+// level. After any error the caller has to walk, which finds out what is the
+// matter.
+func (f *folders) jump(folder string) (int, error) {
+	if folder == "" || f.stepwise.Load() {
+		return -1, unix.ENOSYS
+	}
+	fd, err := openPath(f.root, folder)
+	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
+		f.stepwise.Store(true)
+	}
+	return fd, err
 }
 
 // walk goes down a path by steps and closes the descriptors in between.
@@ -111,6 +138,22 @@ func (f *folders) step(parent int, name, path string) (int, error) {
 	}
 	f.remember(path)
 	return fd, nil
+}
+
+// allDurable reports whether this process has made sure of a folder and of all
+// above it.
+func (f *folders) allDurable(folder string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for end := 1; end <= len(folder); end++ {
+		if end < len(folder) && folder[end] != '/' {
+			continue
+		}
+		if _, ok := f.durable[folder[:end]]; !ok {
+			return false
+		}
+	}
+	return true
 }
 
 func (f *folders) isDurable(path string) bool {

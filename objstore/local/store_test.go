@@ -41,6 +41,15 @@ func openUnsynced(tb testing.TB) *Store {
 
 func TestConformance(t *testing.T) { objstoretest.Run(t, openTemp) }
 
+// TestConformanceStepByStep is for systems that cannot open a path by one call.
+func TestConformanceStepByStep(t *testing.T) {
+	objstoretest.Run(t, func(tb testing.TB) objstore.Store {
+		s := openUnsynced(tb)
+		s.folders.stepwise.Store(true)
+		return s
+	})
+}
+
 // TestConformanceWithoutAbilities holds what package objstore does for a store
 // that has only the plain contract.
 func TestConformanceWithoutAbilities(t *testing.T) {
