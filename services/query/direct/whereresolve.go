@@ -129,7 +129,7 @@ func spotsOf(values []literal.Value, dt arrow.DataType) (spots []spot, ok bool) 
 		case literal.Moment:
 			s, ok = spotOfMoment(v.At, dt)
 		case literal.Boolean:
-			s, ok = spot{bit(bool(v)), true}, dt.ID() == arrow.BOOL
+			s, ok = spotOfBoolean(bool(v)), dt.ID() == arrow.BOOL
 		}
 		if !ok {
 			return nil, false
@@ -143,11 +143,11 @@ func spotsOf(values []literal.Value, dt arrow.DataType) (spots []spot, ok bool) 
 	return slices.Concat(spots, of), ok && len(spots) == 0
 }
 
-func bit(b bool) int64 {
+func spotOfBoolean(b bool) spot {
 	if b {
-		return 1
+		return spot{int64(1), true}
 	}
-	return 0
+	return spot{int64(0), true}
 }
 
 func spotOfText(t literal.Text, dt arrow.DataType) (spot, bool) {
