@@ -90,7 +90,7 @@ func valuesOf(column arrow.Array) func(a, b int) int {
 	case *array.LargeString:
 		return func(a, b int) int { return cmp.Compare(c.Value(a), c.Value(b)) }
 	case *array.Boolean:
-		return func(a, b int) int { return int(bit(c.Value(a)) - bit(c.Value(b))) }
+		return func(a, b int) int { return bit(c.Value(a)) - bit(c.Value(b)) }
 	}
 	return nil
 }
@@ -104,8 +104,15 @@ func comparingFloats[T float32 | float64](values []T) func(a, b int) int {
 	return func(a, b int) int {
 		x, y := values[a], values[b]
 		if xNaN, yNaN := x != x, y != y; xNaN || yNaN {
-			return int(bit(xNaN) - bit(yNaN))
+			return bit(xNaN) - bit(yNaN)
 		}
 		return cmp.Compare(x, y)
 	}
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
