@@ -86,18 +86,31 @@ func (m *mask) end(set bool, from, n int) int {
 	return n
 }
 
-// pick moves the values whose bits are set to the front of dst.
+// pick moves the values whose bits are set to the front of dst, which has room
+// for one more.
 func pick[T any](dst, src []T, m *mask) []T {
 	n := 0
 	for at := 0; at < len(src); at += 64 {
 		w, part := m[at/64], src[at:min(at+64, len(src))]
-		if w == ^uint64(0) {
+		switch {
+		case w == ^uint64(0):
 			n += copy(dst[n:], part)
-			continue
-		}
-		for ; w != 0; w &= w - 1 {
-			dst[n] = part[bits.TrailingZeros64(w)]
-			n++
+		case bits.OnesCount64(w) < 8:
+			for ; w != 0; w &= w - 1 {
+				dst[n] = part[bits.TrailingZeros64(w)]
+				n++
+			}
+		default: // without asking: what is not wanted is written over
+			to := dst[n : n+len(part)+1]
+			k := uint(0)
+			for _, v := range part {
+				if k < uint(len(to)) {
+					to[k] = v
+				}
+				k += uint(w & 1)
+				w >>= 1
+			}
+			n += int(k)
 		}
 	}
 	return dst[:n]

@@ -107,7 +107,11 @@ func (l *letters[O]) bind(a arrow.Array) error {
 func (l *letters[O]) at(row int) ([]byte, error) {
 	from, to := int64(l.offsets[row]), int64(l.offsets[row+1])
 	if from < 0 || to < from || to > int64(len(l.bytes)) {
-		return nil, lake.Errorf(lake.Corrupt, "a text from %d to %d is not within %d bytes", from, to, len(l.bytes))
+		return nil, outside(int(from), int(to), len(l.bytes))
 	}
 	return l.bytes[from:to], nil
+}
+
+func outside(from, to, n int) error {
+	return lake.Errorf(lake.Corrupt, "a text from byte %d to %d is not within %d", from, to, n)
 }

@@ -58,11 +58,10 @@ func (s *extreme[T]) add(from, n int, sel *selection) error {
 	values := s.slice(from, n)
 	switch {
 	case sel.groups == nil:
-		values = chosen(values, &s.room, sel)
-		if s.largest {
-			s.best[1] = largest(s.best[1], values)
-		} else {
-			s.best[1] = smallest(s.best[1], values)
+		s.consider(1, chosen(values, &s.room, sel))
+	case sel.runs != nil:
+		for _, r := range sel.runs {
+			s.consider(r.group, values[r.from:r.to])
 		}
 	case s.largest:
 		raise(s.best, values, sel.groups)
@@ -70,6 +69,15 @@ func (s *extreme[T]) add(from, n int, sel *selection) error {
 		lower(s.best, values, sel.groups)
 	}
 	return nil
+}
+
+// consider looks at values of one group.
+func (s *extreme[T]) consider(k uint32, values []T) {
+	if s.largest {
+		s.best[k] = largest(s.best[k], values)
+	} else {
+		s.best[k] = smallest(s.best[k], values)
+	}
 }
 
 // The loops below ask the one question that is false for nearly every value,

@@ -21,45 +21,93 @@ type extremeText struct {
 	largest bool
 	best    []text
 	kept    int // bytes
+	ones    [chunkRows]uint32
 }
 
 // maxText is the longest text that is kept.
 const maxText = maxBytes / 4
 
 func (s *extremeText) add(from, n int, sel *selection) error {
-	if sel.count == 0 {
-		return nil
-	}
-	for i := range n {
-		k := uint32(1)
-		if sel.groups != nil {
-			k = sel.groups[i]
-		} else if sel.rows[i/64]>>(i%64)&1 == 0 {
-			k = 0
+	g := sel.groups
+	if g == nil {
+		if sel.count == n {
+			return s.addAll(from, n)
 		}
+		g = silence(s.ones[:], allOne[:n], &sel.rows)
+	}
+	offsets := s.offsets[from : from+n+1]
+	ends := offsets[1:]
+	ends = ends[:n]
+	g, offsets = g[:n], offsets[:n]
+	for i, k := range g {
 		if k == 0 {
 			continue
 		}
-		v, err := s.at(from + i)
-		if err != nil {
-			return err
-		}
-		high, low := s.words(v, int(s.offsets[from+i]))
-		b := &s.best[k]
-		if b.known {
-			if s.largest {
-				if high < b.high || high == b.high && low < b.low {
-					continue
-				}
-			} else if high > b.high || high == b.high && low > b.low {
+		start, end, b := int(offsets[i]), int(ends[i]), &s.best[k]
+		if uint(start) <= uint(end) && end-start >= 8 && end <= len(s.bytes) {
+			high := binary.BigEndian.Uint64(s.bytes[start:])
+			if high != b.high && (high > b.high) != s.largest && b.known {
 				continue
 			}
 		}
-		if err := s.offer(b, v, high, low); err != nil {
+		if err := s.consider(b, from+i); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// allOne is the one group that there is without keys.
+var allOne = func() (one [chunkRows]uint32) {
+	for i := range one {
+		one[i] = 1
+	}
+	return one
+}()
+
+// addAll is add without groups, of all rows.
+func (s *extremeText) addAll(from, n int) error {
+	ends := s.offsets[from+1 : from+1+n]
+	start, b, content := int(s.offsets[from]), &s.best[1], s.bytes
+	// Less than this is no use, or, of the smallest, more: turn is what makes one
+	// of the other.
+	turn := uint64(0)
+	if !s.largest {
+		turn = ^turn
+	}
+	best, known := b.high^turn, b.known
+	for i, e := range ends {
+		at := start
+		start = int(e)
+		if size := start - at; uint(at) <= uint(start) && size >= 8 && start <= len(content) && known {
+			if high := binary.BigEndian.Uint64(content[at:]) ^ turn; high < best {
+				continue
+			}
+		}
+		if err := s.consider(b, from+i); err != nil {
+			return err
+		}
+		best, known = b.high^turn, b.known
+	}
+	return nil
+}
+
+// consider looks at a text from its beginning on.
+func (s *extremeText) consider(b *text, row int) error {
+	v, err := s.at(row)
+	if err != nil {
+		return err
+	}
+	high, low := s.words(v, int(s.offsets[row]))
+	if b.known {
+		if s.largest && (high < b.high || high == b.high && low < b.low) {
+			return nil
+		}
+		if !s.largest && (high > b.high || high == b.high && low > b.low) {
+			return nil
+		}
+	}
+	return s.offer(b, v, high, low)
 }
 
 // words are the first 16 bytes of a text that begins at a byte of the column,

@@ -70,7 +70,8 @@ type Fold struct {
 	// before how many groups there were at the last.
 	patience, before int
 
-	views        []view // by column
+	views        []view   // by column
+	filter       booleans // looks at filters
 	numbers      [chunkRows]uint32
 	otherNumbers [chunkRows]uint32
 }
@@ -251,7 +252,7 @@ func (f *Fold) bind(batch arrow.RecordBatch) error {
 		}
 		if s.filter >= 0 {
 			f.views[s.filter] = viewOf(batch.Column(s.filter))
-			if err := bind(s.filter, &booleans{}); err != nil {
+			if err := bind(s.filter, &f.filter); err != nil {
 				return err
 			}
 		}
@@ -282,7 +283,7 @@ func (f *Fold) chunk(from, n int) error {
 		}
 	}
 	for _, s := range f.selections {
-		s.load(f.views, from, n, g)
+		s.load(f.views, from, n, g, f.all)
 	}
 	for _, p := range f.parts {
 		if p.rows.count == 0 {

@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) {
 	// The reference is slow; -rapid.checks=1000 asks for more.
-	if err := flag.Set("rapid.checks", "40"); err != nil {
+	if err := flag.Set("rapid.checks", "150"); err != nil {
 		panic(err)
 	}
 	flag.Parse()

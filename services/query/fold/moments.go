@@ -63,6 +63,12 @@ func (s *deviations[T]) add(from, n int, sel *selection) error {
 		if values = chosen(values, &s.room, sel); len(values) > 0 {
 			s.states[1] = s.states[1].join(momentOf(values))
 		}
+	case sel.runs != nil:
+		for _, r := range sel.runs {
+			if r.group != 0 {
+				s.join(r.group, momentOf(values[r.from:r.to]))
+			}
+		}
 	case len(s.states) > fewGroups:
 		values = values[:len(sel.groups)]
 		for i, k := range sel.groups {
@@ -160,14 +166,23 @@ func (s *deviations[T]) grow(groups int) {
 	s.parts, s.known = longer(s.parts, groups, part{}), longer(s.known, groups, false)
 }
 
+// join adds to a group's state.
+func (s *deviations[T]) join(k uint32, of moment) {
+	m := &s.states[k]
+	if *m = m.join(of); m.count == 0 || s.parts == nil {
+		return
+	}
+	s.parts[k].about = m.mean
+	if !s.known[k] {
+		s.known[k] = true
+		s.unknown--
+	}
+}
+
 func (s *deviations[T]) merge(other accumulator, to []uint32) error {
 	o := other.(*deviations[T])
 	for k := 1; k < len(to); k++ {
-		m := &s.states[to[k]]
-		if *m = m.join(o.states[k]); m.count > 0 && s.parts != nil && !s.known[to[k]] {
-			s.known[to[k]], s.parts[to[k]].about = true, m.mean
-			s.unknown--
-		}
+		s.join(to[k], o.states[k])
 	}
 	return nil
 }

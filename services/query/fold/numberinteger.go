@@ -57,19 +57,24 @@ func (s *integerKeys[T]) number(out []uint32, from int) error {
 }
 
 func (s *integerKeys[T]) lookUp(out []uint32, values []T) error {
-	var last T
-	var n uint32
+	slots := s.table.slots
+	out = out[:len(values)]
 	for i, v := range values {
-		if v != last || n == 0 {
-			last = v
-			if n = s.table.find(uint64(v)); n == 0 {
-				var err error
-				if n, err = s.add(v); err != nil {
-					return err
-				}
-			}
+		at := hash(uint64(v), 0)
+		slot := &slots[at&uint64(len(slots)-1)]
+		for slot.word != uint64(v) && slot.number != 0 { // half are empty
+			at++
+			slot = &slots[at&uint64(len(slots)-1)]
 		}
-		out[i] = n
+		if slot.number != 0 {
+			out[i] = slot.number
+			continue
+		}
+		n, err := s.add(v)
+		if err != nil {
+			return err
+		}
+		out[i], slots = n, s.table.slots
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ package fold
 import (
 	"bytes"
 	"encoding/binary"
-	"hash/maphash"
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -46,7 +45,6 @@ type textKeys[O int32 | int64] struct {
 	shortUsed int
 	long      []longSlot
 	longUsed  int
-	seed      maphash.Seed
 }
 
 type shortSlot struct {
@@ -61,61 +59,60 @@ type longSlot struct {
 
 func newTextKeys[O int32 | int64]() *textKeys[O] {
 	return &textKeys[O]{
-		starts: []int{0, 0}, seed: maphash.MakeSeed(),
-		short: make([]shortSlot, smallTable), long: make([]longSlot, smallTable),
+		starts: []int{0, 0},
+		short:  make([]shortSlot, smallTable), long: make([]longSlot, smallTable),
 	}
 }
 
 func (s *textKeys[O]) number(out []uint32, from int) error {
-	var last shortSlot
 	offsets := s.offsets[from : from+len(out)+1]
 	start := int(offsets[0])
-	if start < 0 {
-		return s.damaged(from)
-	}
 	ends := offsets[1:]
 	ends = ends[:len(out)]
-	content := s.bytes
-	for i := range out {
-		end := int(ends[i])
-		size := uint(end - start)
+	content, short := s.bytes, s.short
+	last := shortSlot{size: shortText + 1} // is no text's
+	// Offsets that rise from row to row need no other check.
+	if start < 0 {
+		return outside(start, start, len(content))
+	}
+	for i, e := range ends {
+		size := uint(int(e) - start)
 		if size > shortText || start+shortText > len(content) {
-			n, err := s.rare(from + i)
+			n, err := s.rare(start, int(e))
 			if err != nil {
 				return err
 			}
-			out[i], start = n, end
+			out[i], start, short = n, int(e), s.short
 			continue
 		}
-		b := content[start : start+shortText]
-		low, high := binary.LittleEndian.Uint64(b)&wordMasks[size].low, binary.LittleEndian.Uint64(b[8:])&wordMasks[size].high
-		start = end
-		if low == last.low && high == last.high && uint32(size) == last.size && last.number != 0 {
+		b := (*[shortText]byte)(content[start:])
+		m := &wordMasks[size]
+		low, high := binary.LittleEndian.Uint64(b[:8])&m.low, binary.LittleEndian.Uint64(b[8:])&m.high
+		start = int(e)
+		if low == last.low && high == last.high && uint32(size) == last.size {
 			out[i] = last.number
 			continue
 		}
-		slot, err := s.slot(low, high, uint32(size))
-		if err != nil {
-			return err
+		slot := &short[hash(low, high)&uint64(len(short)-1)]
+		if slot.low != low || slot.high != high || slot.size != uint32(size) || slot.number == 0 {
+			var err error
+			if slot, err = s.slot(low, high, uint32(size)); err != nil {
+				return err
+			}
+			short = s.short
 		}
-		last = *slot
-		out[i] = last.number
+		last.low, last.high, last.size, last.number = low, high, uint32(size), slot.number
+		out[i] = slot.number
 	}
 	return nil
 }
 
 // rare is the number of a text that is long, or at the end of the column.
-func (s *textKeys[O]) rare(row int) (uint32, error) {
-	v, err := s.at(row)
-	if err != nil {
-		return 0, err
+func (s *textKeys[O]) rare(start, end int) (uint32, error) {
+	if end < start || end > len(s.bytes) {
+		return 0, outside(start, end, len(s.bytes))
 	}
-	return s.of(v)
-}
-
-func (s *textKeys[O]) damaged(row int) error {
-	_, err := s.at(row)
-	return err
+	return s.of(s.bytes[start:end])
 }
 
 // of is the number of a text.
@@ -187,8 +184,18 @@ func (s *textKeys[O]) empty(low, high uint64) *shortSlot {
 	return nil
 }
 
+// hashLong is of a text of more than 16 bytes.
+func hashLong(v []byte) uint64 {
+	h := uint64(len(v))
+	end := v[len(v)-shortText:]
+	for ; len(v) > shortText; v = v[shortText:] {
+		h = hash(h^binary.LittleEndian.Uint64(v), binary.LittleEndian.Uint64(v[8:]))
+	}
+	return hash(h^binary.LittleEndian.Uint64(end), binary.LittleEndian.Uint64(end[8:]))
+}
+
 func (s *textKeys[O]) ofLong(v []byte) (uint32, error) {
-	h := maphash.Bytes(s.seed, v)
+	h := hashLong(v)
 	for at := range uint64(maxProbes) {
 		slot := &s.long[(h+at)&uint64(len(s.long)-1)]
 		if slot.number == 0 {

@@ -176,7 +176,7 @@ func randomSpec(t *rapid.T, dts []arrow.DataType) (spec fold.Spec) {
 }
 
 func TestSameAsByHand(t *testing.T) {
-	refused := 0
+	refused, all := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		dts := rapid.SliceOfN(rapid.SampledFrom(types), 1, 4).Draw(t, "types")
 		sizes := rapid.SliceOfN(rapid.OneOf(rapid.IntRange(0, 200), rapid.IntRange(0, 200), rapid.IntRange(4000, 9000)), 1, 5).Draw(t, "rows")
@@ -184,6 +184,7 @@ func TestSameAsByHand(t *testing.T) {
 		in := randomInput(t, r, dts, sizes, rapid.Bool().Draw(t, "wild"), rapid.SampledFrom([]float64{0, 0.1, 0.9, 1}).Draw(t, "nulls"))
 		spec := randomSpec(t, dts)
 		got, err := in.fold(t, spec, rapid.IntRange(1, 3).Draw(t, "folds"))
+		all++
 		if errors.Is(err, fold.ErrEngine) {
 			refused++
 			return
@@ -191,5 +192,5 @@ func TestSameAsByHand(t *testing.T) {
 		require.NoError(t, err)
 		requireSame(t, reference(in, spec), rows(t, len(spec.Keys), got), spec)
 	})
-	require.Less(t, refused, 30, "most are answered")
+	require.Less(t, refused*4, all, "most are answered")
 }

@@ -16,6 +16,9 @@ type selection struct {
 	// nil without groups.
 	groups   []uint32
 	silenced [chunkRows]uint32
+	// runs are those of the groups, where there are few.
+	runs     []run
+	runsRoom [maxRuns]run
 
 	// counts has a number for each group: of the rows that count, or, where all
 	// is set, of those among all's that do not. Few columns have nulls, so most
@@ -25,8 +28,8 @@ type selection struct {
 }
 
 // load works out the n rows of a chunk from row from on; g are the numbers of
-// their groups.
-func (s *selection) load(views []view, from, n int, g []uint32) {
+// their groups. That of all rows is loaded first.
+func (s *selection) load(views []view, from, n int, g []uint32, all *selection) {
 	s.rows.fill(n)
 	s.count = n
 	if s.filter >= 0 {
@@ -42,6 +45,13 @@ func (s *selection) load(views []view, from, n int, g []uint32) {
 	}
 	if s.groups = g; g != nil && s.count < n {
 		s.groups = silence(s.silenced[:], g, &s.rows)
+	}
+	if s.runs = nil; g != nil {
+		if s != all && s.count == n {
+			s.runs = all.runs
+		} else {
+			s.runs = runsOf(s.groups, s.runsRoom[:])
+		}
 	}
 	s.tally(n, g)
 }
@@ -60,6 +70,10 @@ func (s *selection) tally(n int, g []uint32) {
 		s.counts[1] += int64(n - s.count)
 	case g == nil:
 		s.counts[1] += int64(s.count)
+	case s.all == nil && s.runs != nil:
+		for _, r := range s.runs {
+			s.counts[r.group] += int64(r.to - r.from)
+		}
 	case s.all == nil:
 		tally(s.counts, s.groups)
 	case s.count < n:
@@ -110,7 +124,7 @@ func chosen[T number](values []T, room *[]T, s *selection) []T {
 		return values
 	}
 	if *room == nil {
-		*room = make([]T, chunkRows)
+		*room = make([]T, chunkRows+65)
 	}
 	return pick(*room, values, &s.rows)
 }

@@ -74,9 +74,14 @@ func (s *integers[T]) add(from, n int, sel *selection) error {
 		s.spill()
 		s.reach = uint64(n) * size
 	}
-	if sel.groups == nil {
+	switch {
+	case sel.groups == nil:
 		s.sums[1] += total(values)
-	} else {
+	case sel.runs != nil:
+		for _, r := range sel.runs {
+			s.sums[r.group] += total(values[r.from:r.to])
+		}
+	default:
 		addTo(s.sums, values, sel.groups)
 	}
 	return nil
@@ -88,30 +93,38 @@ func sizeOf[T integer](values []T) uint64 {
 	if size := unsafe.Sizeof(T(0)); size < 8 {
 		return 1 << (8 * size)
 	}
-	var used T
+	var a, b, c, d uint64
+	for len(values) >= 4 {
+		v := values[:4]
+		a |= extent(v[0])
+		b |= extent(v[1])
+		c |= extent(v[2])
+		d |= extent(v[3])
+		values = values[4:]
+	}
+	for _, v := range values {
+		a |= extent(v)
+	}
+	return 1 << min(bits.Len64(a|b|c|d), 63)
+}
+
+// extent is a value without its sign.
+func extent[T integer](v T) uint64 {
 	if T(0)-1 < 0 {
-		for _, v := range values {
-			used |= v ^ T(int64(v)>>63)
-		}
-	} else {
-		for _, v := range values {
-			used |= v
-		}
+		return uint64(v) ^ uint64(int64(v)>>63)
 	}
-	if bits.Len64(uint64(used)) > 62 {
-		return 1 << 63
-	}
-	return 1 << bits.Len64(uint64(used))
+	return uint64(v)
 }
 
 // total is the sum in 64 bits, of several numbers at a time.
 func total[T integer](values []T) int64 {
 	var a, b, c, d int64
 	for len(values) >= 4 {
-		a += int64(values[0])
-		b += int64(values[1])
-		c += int64(values[2])
-		d += int64(values[3])
+		v := values[:4]
+		a += int64(v[0])
+		b += int64(v[1])
+		c += int64(v[2])
+		d += int64(v[3])
 		values = values[4:]
 	}
 	for _, v := range values {
@@ -185,16 +198,24 @@ type reals[T float32 | float64] struct {
 
 func (s *reals[T]) add(from, n int, sel *selection) error {
 	values := s.slice(from, n)
-	if sel.groups == nil {
+	switch {
+	case sel.groups == nil:
 		s.sums[1] += totalReal(chosen(values, &s.room, sel))
-		return nil
-	}
-	sums := s.sums
-	values = values[:len(sel.groups)]
-	for i, k := range sel.groups {
-		sums[k] += float64(values[i])
+	case sel.runs != nil:
+		for _, r := range sel.runs {
+			s.sums[r.group] += totalReal(values[r.from:r.to])
+		}
+	default:
+		addRealTo(s.sums, values, sel.groups)
 	}
 	return nil
+}
+
+func addRealTo[T float32 | float64](sums []float64, values []T, groups []uint32) {
+	values = values[:len(groups)]
+	for i, k := range groups {
+		sums[k] += float64(values[i])
+	}
 }
 
 // totalReal is the sum, of several numbers at a time: an addition takes longer
