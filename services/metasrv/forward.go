@@ -32,9 +32,11 @@ type peers struct {
 
 // peer is the leader as one call sees it: where to call and with what context.
 type peer struct {
-	ctx     context.Context //nolint:containedctx // lives as long as the call
-	catalog lakepb.CatalogClient
-	flight  flight.FlightServiceClient
+	ctx           context.Context //nolint:containedctx // lives as long as the call
+	holder        string
+	catalog       lakepb.CatalogClient
+	flight        flight.FlightServiceClient
+	cancellations lakepb.CancellationsClient
 }
 
 // to returns the connection to an address. Another leader's address replaces
@@ -73,6 +75,15 @@ func (p *peers) drop() error {
 // elsewhere returns the leader to pass a write on to, or nil when the write is
 // this process's own to make or refuse. The principal travels with the call.
 func (s *Server) elsewhere(ctx context.Context, p access.Principal) (*peer, error) {
+	leader, err := s.leaderFor(ctx)
+	if leader != nil {
+		leader.ctx = rpc.Delegate(leader.ctx, p)
+	}
+	return leader, err
+}
+
+// leaderFor is elsewhere for a call that this process makes for itself.
+func (s *Server) leaderFor(ctx context.Context) (*peer, error) {
 	if s.peers.dial == nil || s.Leading() {
 		return nil, nil
 	}
@@ -88,8 +99,9 @@ func (s *Server) elsewhere(ctx context.Context, p access.Principal) (*peer, erro
 		return nil, err
 	}
 	return &peer{
-		ctx:     metadata.AppendToOutgoingContext(rpc.Delegate(ctx, p), forwardedHeader, s.election.Holder()),
-		catalog: lakepb.NewCatalogClient(conn), flight: flight.NewFlightServiceClient(conn),
+		ctx:    metadata.AppendToOutgoingContext(ctx, forwardedHeader, s.election.Holder()),
+		holder: leader.Holder, catalog: lakepb.NewCatalogClient(conn), flight: flight.NewFlightServiceClient(conn),
+		cancellations: lakepb.NewCancellationsClient(conn),
 	}, nil
 }
 

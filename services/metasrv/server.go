@@ -37,6 +37,7 @@ type Server struct {
 	tables    tableCache
 	finisher  *finisher
 	peers     peers
+	cancelled *board
 	metrics   *metrics
 
 	// work is the context of what no longer depends on a client: appends with
@@ -76,6 +77,9 @@ func New(opts Options) (*Server, error) {
 	if s.metrics, err = newMetrics(opts.Metrics, s); err != nil {
 		return nil, lake.Errorf(lake.Invalid, "metasrv: metrics: %w", err)
 	}
+	if s.cancelled, err = newBoard(opts.Metrics); err != nil {
+		return nil, lake.Errorf(lake.Invalid, "metasrv: metrics: %w", err)
+	}
 	s.finisher = newFinisher(s)
 	s.work, s.stopWork = context.WithCancel(context.Background())
 	s.leader = leader{election: s.election, catalog: s.catalog}
@@ -84,11 +88,12 @@ func New(opts Options) (*Server, error) {
 	return s, nil
 }
 
-// Register adds the server's services: Catalog, Procedures, and Flight for
-// appends.
+// Register adds the server's services: Catalog, Procedures, Cancellations, and
+// Flight for appends.
 func (s *Server) Register(r grpc.ServiceRegistrar) {
 	lakepb.RegisterCatalogServer(r, s)
 	lakepb.RegisterProceduresServer(r, s)
+	lakepb.RegisterCancellationsServer(r, &cancellationsService{server: s})
 	flightpb.RegisterFlightServiceServer(r, &flightService{server: s})
 }
 

@@ -31,6 +31,7 @@ type guard struct {
 var watchMethods = map[string]bool{
 	grpc_health_v1.Health_Watch_FullMethodName: true,
 	lakepb.Metastore_Watch_FullMethodName:      true,
+	lakepb.Cancellations_Watch_FullMethodName:  true,
 }
 
 func (g guard) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
