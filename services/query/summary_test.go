@@ -50,6 +50,10 @@ func TestWhichSummariesAreMadeDirectly(t *testing.T) {
 			Columns: []direct.Column{{Name: "id", As: "note"}, {Name: "x", As: "m", Func: fold.Max, Call: "max(x)"}},
 			Summary: &direct.Summary{Groups: id, Order: []direct.Order{{}, {Column: 1}}}, Limit: all,
 		},
+		"SELECT t.id, max(T.\"key\") FILTER (WHERE t.ok) FROM lab.t GROUP BY t.id ORDER BY t.id": {
+			Qualifier: "t", Columns: []direct.Column{column("id"), {Name: "key", Func: fold.Max, Call: `max(T."key") FILTER (WHERE t.ok)`, Filter: "ok"}},
+			Summary: &direct.Summary{Groups: id, Order: []direct.Order{{}}}, Limit: all,
+		},
 		"SELECT *, count(*) FROM lab.t GROUP BY ALL":                             nil,
 		"SELECT count(*) + 1 FROM lab.t":                                         nil,
 		"SELECT count(DISTINCT id) FROM lab.t":                                   nil,
@@ -58,7 +62,7 @@ func TestWhichSummariesAreMadeDirectly(t *testing.T) {
 		"SELECT sum(x + 1) FROM lab.t":                                           nil,
 		"SELECT sum(x)::BIGINT FROM lab.t":                                       nil,
 		"SELECT max(x, 3) FROM lab.t":                                            nil,
-		"SELECT max(t.x) FROM lab.t":                                             nil,
+		"SELECT max(u.x) FROM lab.t":                                             nil,
 		"SELECT sum(x ORDER BY id) FROM lab.t":                                   nil,
 		"SELECT sum(x) OVER () FROM lab.t":                                       nil,
 		"SELECT sum(x) FILTER (WHERE id > 3) FROM lab.t":                         nil,
@@ -80,6 +84,7 @@ func TestWhichSummariesAreMadeDirectly(t *testing.T) {
 		"SELECT id, count(*) FROM lab.t GROUP BY id ORDER BY sum(x)":             nil,
 		"SELECT id, count(*) FROM lab.t GROUP BY id ORDER BY note":               nil,
 		"SELECT id, count(*) FROM lab.t GROUP BY id ORDER BY id COLLATE NOCASE":  nil,
+		"SELECT id AS x, max(x) AS id FROM lab.t GROUP BY ALL ORDER BY t.id":     nil,
 		"SELECT note AS n, id AS N FROM lab.t GROUP BY ALL ORDER BY n":           nil,
 		"SELECT min(x) AS x, max(x) FROM lab.t ORDER BY max(x)":                  nil,
 		"SELECT count(*) FROM lab.t ORDER BY random()":                           nil,
@@ -113,13 +118,15 @@ func TestSummariesArePlannedAsTheEnginePlansThem(t *testing.T) {
 		"SELECT stddev(f64), stddev_samp(f32), stddev_pop(key), variance(i8), var_samp(f64_null), var_pop(u32) FROM lab.t",
 		"SELECT KEY, text_null AS t, count(*) FROM lab.t GROUP BY text_null, key ORDER BY t",
 		"SELECT DISTINCT b, i8_null, u64, day, us, text FROM lab.t",
+		"SELECT t.text AS x, T.KEY, max(t.key), min(T.\"Key\") FROM lab.t GROUP BY t.text, key",
 	} {
 		requireSamePlan(t, g, everyType(), sql)
 	}
 	for _, sql := range []string{
 		"SELECT sum(text) FROM lab.t", "SELECT sum(none) FROM lab.t", "SELECT key, count(*) FROM lab.t", "SELECT count(*) FILTER (WHERE key) FROM lab.t",
 		"SELECT f64, count(*) FROM lab.t GROUP BY f64", "SELECT tags FROM lab.t GROUP BY tags", "SELECT count(*), count(*) FROM lab.t",
-		"SELECT max(vec) FROM lab.t", "SELECT max(pose) FROM lab.t", "SELECT count(*) FROM lab.t GROUP BY none",
+		"SELECT pose.x FROM lab.t pose", "SELECT max(key.b) FROM lab.t AS key", "SELECT max(vec) FROM lab.t", "SELECT max(pose) FROM lab.t", "SELECT count(*) FROM lab.t GROUP BY none",
+		"SELECT key AS none, max(t.i8) FROM lab.t GROUP BY none",
 	} {
 		stmt, err := g.Check(t.Context(), sql)
 		require.NoError(t, err, sql)

@@ -4,6 +4,7 @@ package sqltest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -24,6 +25,8 @@ var shapes = []struct {
 	{"grouping", (*generator).grouping},
 	{"distinct", (*generator).distinct},
 	{"pivot", (*generator).pivot},
+	{"plain", (*generator).plain},
+	{"summary", (*generator).summary},
 }
 
 // items are the expressions of a SELECT.
@@ -241,4 +244,92 @@ func (g *generator) distinct() string {
 func (g *generator) pivot() string {
 	return fmt.Sprintf("PIVOT (SELECT task, ok, steps, id %% %d AS m FROM lab.episodes) ON task IN ('pick', 'place', 'push') USING %s GROUP BY m", 2+g.IntN(9),
 		g.oneOf("sum(steps)", "count(*)", "max(steps)"))
+}
+
+// bare is a table under its own name, with the columns that are no fields of
+// others; half of the names say where they are from.
+func (g *generator) bare() scope {
+	name := g.oneOf("lab.robots", "lab.episodes", "lab.events")
+	s := scope{from: name, key: "id"}
+	alias := ""
+	switch g.IntN(4) {
+	case 0:
+		alias = g.name("t") + "."
+		s.from += " " + strings.TrimSuffix(alias, ".")
+	case 1:
+		alias = strings.TrimPrefix(name, "lab.") + "."
+	}
+	for _, c := range tables[name] {
+		if !strings.Contains(c.expr, ".") {
+			s.columns = append(s.columns, column{alias + c.expr, c.kind})
+		}
+	}
+	return s
+}
+
+// columnOf is a column of one of the kinds.
+func (g *generator) columnOf(s scope, of ...kind) column {
+	var fit []column
+	for _, c := range s.columns {
+		if len(of) == 0 || slices.Contains(of, c.kind) {
+			fit = append(fit, c)
+		}
+	}
+	return fit[g.IntN(len(fit))]
+}
+
+// tests are conditions that hold columns against constants.
+func (g *generator) tests(s scope) string {
+	var all []string
+	for range 1 + g.IntN(3) {
+		c := g.columnOf(s, number, real, word, truth, day, moment)
+		constant := func() string { return strings.TrimSuffix(g.leaf(scope{}, c.kind), "::DOUBLE") }
+		switch g.IntN(6) {
+		case 0:
+			all = append(all, c.expr+" IS "+g.oneOf("", "NOT ")+"NULL")
+		case 1:
+			all = append(all, fmt.Sprintf("%s %sIN (%s, %s)", c.expr, g.oneOf("", "NOT "), constant(), constant()))
+		case 2:
+			all = append(all, fmt.Sprintf("(%s = %s OR %s > %s)", c.expr, constant(), c.expr, constant()))
+		default:
+			all = append(all, c.expr+" "+g.oneOf("=", "<>", "<", "<=", ">", ">=")+" "+constant())
+		}
+	}
+	return strings.Join(all, " AND ")
+}
+
+// plain only names columns of rows.
+func (g *generator) plain() string {
+	s := g.bare()
+	items := make([]string, 0, len(s.columns))
+	for i, at := range g.Perm(len(s.columns))[:1+g.IntN(3)] {
+		items = append(items, fmt.Sprintf("%s AS c%d", s.columns[at].expr, i))
+	}
+	return fmt.Sprintf("SELECT %s FROM %s WHERE %s", strings.Join(items, ", "), s.from, g.tests(s))
+}
+
+// summary calls functions of columns, of groups that columns tell apart.
+func (g *generator) summary() string {
+	s := g.bare()
+	var items []string
+	for i := range g.IntN(3) {
+		items = append(items, fmt.Sprintf("%s AS k%d", g.columnOf(s, number, word, truth, day, moment).expr, i))
+	}
+	for i := range 1 + g.IntN(3) {
+		call := "count(*)"
+		switch g.IntN(5) {
+		case 0:
+			call = "count(" + g.columnOf(s).expr + ")"
+		case 1, 2:
+			call = g.oneOf("sum", "avg") + "(" + g.columnOf(s, number).expr + ")"
+		case 3:
+			call = g.oneOf("min", "max") + "(" + g.columnOf(s, number, word, day, moment).expr + ")"
+		}
+		items = append(items, fmt.Sprintf("%s AS f%d", call, i))
+	}
+	where := ""
+	if g.IntN(3) > 0 {
+		where = " WHERE " + g.tests(s)
+	}
+	return fmt.Sprintf("SELECT %s FROM %s%s GROUP BY ALL", strings.Join(items, ", "), s.from, where)
 }

@@ -19,8 +19,8 @@ var functions = map[any]fold.Func{
 	"variance": fold.VarSamp, "var_samp": fold.VarSamp, "var_pop": fold.VarPop,
 }
 
-// readCall takes a call of an aggregate function of a column, or of none.
-func readCall(n tree.Object) (c Column, ok bool) {
+// call takes a call of an aggregate function of a column, or of none.
+func (s *names) call(n tree.Object) (c Column, ok bool) {
 	order, _ := n["order_bys"].(tree.Object)
 	if n["class"] != "FUNCTION" || !tree.NothingBut(order, "type") ||
 		!tree.NothingBut(n, "class", "type", "alias", "query_location", "function_name", "children", "filter", "order_bys") {
@@ -31,7 +31,7 @@ func readCall(n tree.Object) (c Column, ok bool) {
 	children, _ := n["children"].([]any)
 	argument, ok := "", len(children) < 2
 	if len(children) == 1 {
-		argument, ok = c.readArgument(name, children[0])
+		argument, ok = s.argument(&c, name, children[0])
 	} else if c.Func = fold.CountRows; name != "count_star" {
 		return c, false
 	}
@@ -40,17 +40,17 @@ func readCall(n tree.Object) (c Column, ok bool) {
 	}
 	c.Call = name + "(" + argument + ")"
 	if n["filter"] != nil {
-		if c.Filter, ok = columnName(n["filter"]); !ok {
+		if c.Filter, ok = s.column(n["filter"]); !ok {
 			return c, false
 		}
-		c.Call += " FILTER (WHERE " + quoted(c.Filter) + ")"
+		c.Call += " FILTER (WHERE " + written(n["filter"]) + ")"
 	}
 	return c, true
 }
 
-// readArgument takes a column, and returns it as SQL writes it. What count counts
+// argument takes a column, and returns it as SQL writes it. What count counts
 // may also be a number, which no row lacks.
-func (c *Column) readArgument(function string, v any) (written string, ok bool) {
+func (s *names) argument(c *Column, function string, v any) (text string, ok bool) {
 	if number, isCount := tree.Count(v); isCount && function == "count" {
 		c.Func = fold.CountRows
 		return strconv.FormatInt(number, 10), true
@@ -58,10 +58,22 @@ func (c *Column) readArgument(function string, v any) (written string, ok bool) 
 	if c.Func, ok = functions[function]; !ok {
 		return "", false
 	}
-	if c.Name, ok = columnName(v); !ok {
+	if c.Name, ok = s.column(v); !ok {
 		return "", false
 	}
-	return quoted(c.Name), true
+	return written(v), true
+}
+
+// written is a column as SQL writes it.
+func written(v any) string {
+	n, _ := v.(tree.Object)
+	parts, _ := n["column_names"].([]any)
+	names := make([]string, len(parts))
+	for i, part := range parts {
+		name, _ := part.(string)
+		names[i] = quoted(name)
+	}
+	return strings.Join(names, ".")
 }
 
 //go:embed keywords.txt

@@ -83,7 +83,7 @@ func (s *Statement) resolveSummary(r *Reading, table *arrow.Schema) bool {
 func (s *Statement) groupColumn(table *arrow.Schema, name string) (int, bool) {
 	if !hasColumn(table, name) {
 		at, _, ok := s.given(name)
-		if !ok || s.Columns[at].Func != 0 {
+		if !ok || s.Columns[at].Func != 0 || s.Qualifier != "" {
 			return 0, false
 		}
 		name = s.Columns[at].Name

@@ -16,7 +16,7 @@ import (
 // engine knows, or where the statement is its to refuse.
 func (s *Statement) Plan(table *arrow.Schema, params arrow.RecordBatch) (plan sqlengine.Plan, ok bool) {
 	fields, ok := s.fields(table)
-	if !ok {
+	if !ok || !s.plainNames(table) {
 		return plan, false
 	}
 	for i, f := range fields {

@@ -44,6 +44,9 @@ type folding struct {
 // which may be nil. ok is false when reading the table would not be what the plan
 // says, or compare what SQL compares.
 func (s *Statement) Resolve(table, planned *arrow.Schema, params arrow.RecordBatch) (r *Reading, ok bool) {
+	if !s.plainNames(table) {
+		return nil, false
+	}
 	where, ok := s.resolveWhere(table, params)
 	if !ok || !rowfilter.CanTell(where, table) {
 		return nil, false
@@ -91,6 +94,12 @@ func (s *Statement) columnsOf(table *arrow.Schema) (columns []int, ok bool) {
 		columns = append(columns, i)
 	}
 	return columns, len(columns) > 0
+}
+
+// plainNames reports whether names with a qualifier can only be of columns, and
+// not of fields of a column.
+func (s *Statement) plainNames(table *arrow.Schema) bool {
+	return s.Qualifier == "" || !hasColumn(table, s.Qualifier)
 }
 
 // columnNamed finds a column without regard to case, as SQL does. Two that

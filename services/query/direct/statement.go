@@ -13,6 +13,9 @@ import (
 
 // Statement is what a statement asks of its one table.
 type Statement struct {
+	// Qualifier is the name by which columns name the table, as t.id does, empty
+	// where none does. A column of that name might be what is meant.
+	Qualifier string
 	// Columns are the columns of the result; nil means all of the table's.
 	Columns []Column
 	// Where has to be true of the rows, all of it.
@@ -50,14 +53,66 @@ func Read(node map[string]any) *Statement {
 		return nil
 	}
 	s := &Statement{Limit: math.MaxInt64}
+	names := &names{table: tableName(node["from_table"])}
 	modifiers, ok := node["modifiers"].([]any)
 	if !ok && !tree.Blank(node["modifiers"]) {
 		return nil
 	}
-	if !s.readColumns(node["select_list"]) || !s.readWhere(node["where_clause"]) || !s.readGroups(node) || !s.readModifiers(modifiers) {
+	r := reader{s, names}
+	if !r.readColumns(node["select_list"]) || !r.readWhere(node["where_clause"]) || !r.readGroups(node) || !r.readModifiers(modifiers) {
 		return nil
 	}
+	if names.qualified {
+		s.Qualifier = names.table
+	}
 	return s
+}
+
+// reader reads a statement off its syntax tree.
+type reader struct {
+	*Statement
+	names *names
+}
+
+// names are those of columns, and whether one of them names the table as well.
+type names struct {
+	table     string
+	qualified bool
+}
+
+// column takes a column, by its name alone or with that of the table.
+func (s *names) column(v any) (name string, ok bool) {
+	n, _ := v.(tree.Object)
+	parts, _ := n["column_names"].([]any)
+	if n["class"] != "COLUMN_REF" || len(parts) == 0 || !tree.NothingBut(n, "class", "type", "alias", "query_location", "column_names") {
+		return "", false
+	}
+	if len(parts) == 2 {
+		table, _ := parts[0].(string)
+		if s.qualified = true; !strings.EqualFold(table, s.table) {
+			return "", false
+		}
+		parts = parts[1:]
+	}
+	name, ok = parts[0].(string)
+	return name, ok && len(parts) == 1
+}
+
+// star takes all columns, with the name of the table or without.
+func (s *names) star(n tree.Object) bool {
+	table, _ := n["relation_name"].(string)
+	return tree.NothingBut(n, "class", "type", "query_location", "relation_name") && (table == "" || strings.EqualFold(table, s.table))
+}
+
+// tableName is the name that a table has in its statement.
+func tableName(v any) string {
+	n, _ := v.(tree.Object)
+	for _, key := range []string{"alias", "table_name"} {
+		if name, _ := n[key].(string); name != "" {
+			return name
+		}
+	}
+	return ""
 }
 
 // isTable takes a table alone, under its own column names.
@@ -67,22 +122,22 @@ func isTable(v any) bool {
 	return tree.IsTable(v) && schema != "" && !strings.EqualFold(schema, "information_schema")
 }
 
-func (s *Statement) readColumns(v any) bool {
+func (s reader) readColumns(v any) bool {
 	list, _ := v.([]any)
 	for _, v := range list {
 		n, _ := v.(tree.Object)
 		switch n["class"] {
 		case "STAR":
-			return len(list) == 1 && tree.IsStar(n)
+			return len(list) == 1 && s.names.star(n)
 		case "COLUMN_REF":
-			name, ok := columnName(n)
+			name, ok := s.names.column(n)
 			if !ok {
 				return false
 			}
 			as, _ := n["alias"].(string)
 			s.Columns = append(s.Columns, Column{Name: name, As: as})
 		case "FUNCTION":
-			c, ok := readCall(n)
+			c, ok := s.names.call(n)
 			if !ok {
 				return false
 			}
@@ -94,21 +149,10 @@ func (s *Statement) readColumns(v any) bool {
 	return len(list) > 0
 }
 
-// columnName takes a column without a qualifier.
-func columnName(v any) (name string, ok bool) {
-	n, _ := v.(tree.Object)
-	names, _ := n["column_names"].([]any)
-	if n["class"] != "COLUMN_REF" || len(names) != 1 || !tree.NothingBut(n, "class", "type", "alias", "query_location", "column_names") {
-		return "", false
-	}
-	name, ok = names[0].(string)
-	return name, ok
-}
-
 // readModifiers takes what is done with the rows of the result, in its order:
 // only different ones, sorted, and some of them. Rows that are no groups stay in
 // the order of the table.
-func (s *Statement) readModifiers(list []any) bool {
+func (s reader) readModifiers(list []any) bool {
 	for _, kind := range []struct {
 		name string
 		read func(tree.Object) bool
@@ -129,7 +173,7 @@ func (s *Statement) readModifiers(list []any) bool {
 }
 
 // readDistinct makes groups of whole rows.
-func (s *Statement) readDistinct(n tree.Object) bool {
+func (s reader) readDistinct(n tree.Object) bool {
 	if s.Summary != nil || s.Columns == nil || !tree.NothingBut(n, "type") {
 		return false
 	}
@@ -137,7 +181,7 @@ func (s *Statement) readDistinct(n tree.Object) bool {
 	return true
 }
 
-func (s *Statement) readLimit(n tree.Object) bool {
+func (s reader) readLimit(n tree.Object) bool {
 	return tree.NothingBut(n, "type", "limit", "offset") && countOf(n["limit"], &s.Limit) && countOf(n["offset"], &s.Offset)
 }
 

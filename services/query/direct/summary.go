@@ -28,7 +28,7 @@ type Order struct {
 }
 
 // readGroups takes GROUP BY of columns, of their places in the result, and ALL.
-func (s *Statement) readGroups(node tree.Object) bool {
+func (s reader) readGroups(node tree.Object) bool {
 	list, _ := node["group_expressions"].([]any)
 	switch node["aggregate_handling"] {
 	case "FORCE_AGGREGATES": // ALL
@@ -58,7 +58,7 @@ func (s *Statement) readGroups(node tree.Object) bool {
 	return s.Columns != nil && oneSet(node["group_sets"], len(list))
 }
 
-func (s *Statement) groupName(v any) (string, bool) {
+func (s reader) groupName(v any) (string, bool) {
 	if place, ok := tree.Count(v); ok {
 		at := int(place) - 1
 		if at < 0 || at >= len(s.Columns) || s.Columns[at].Func != 0 {
@@ -66,7 +66,7 @@ func (s *Statement) groupName(v any) (string, bool) {
 		}
 		return s.Columns[at].Name, true
 	}
-	return columnName(v)
+	return s.names.column(v)
 }
 
 // oneSet reports whether groups are told apart by all of n columns together.
@@ -86,7 +86,7 @@ func oneSet(v any, n int) bool {
 
 // readOrder takes columns of the result, by name, by place or as they stand in it,
 // and ALL. Only groups are sorted: there are few of them.
-func (s *Statement) readOrder(n tree.Object) bool {
+func (s reader) readOrder(n tree.Object) bool {
 	orders, _ := n["orders"].([]any)
 	if s.Summary == nil || len(orders) == 0 || !tree.NothingBut(n, "type", "orders") {
 		return false
@@ -115,7 +115,7 @@ func (s *Statement) readOrder(n tree.Object) bool {
 	return true
 }
 
-func (s *Statement) orderBy(v any, o Order, alone bool) bool {
+func (s reader) orderBy(v any, o Order, alone bool) bool {
 	n, _ := v.(tree.Object)
 	if n["class"] == "STAR" {
 		if !alone || n["columns"] != true || !tree.NothingBut(n, "class", "type", "query_location", "columns") {
@@ -135,23 +135,23 @@ func (s *Statement) orderBy(v any, o Order, alone bool) bool {
 
 // resultColumn finds what the result is sorted by among its columns. A name is
 // first one that the statement gave, as in SQL.
-func (s *Statement) resultColumn(n tree.Object) (at int, ok bool) {
+func (s reader) resultColumn(n tree.Object) (at int, ok bool) {
 	switch n["class"] {
 	case "CONSTANT":
 		place, ok := tree.Count(n)
 		return int(place) - 1, ok && place >= 1 && place <= int64(len(s.Columns))
 	case "COLUMN_REF":
-		name, ok := columnName(n)
+		name, ok := s.names.column(n)
 		if !ok {
 			return 0, false
 		}
 		if at, known, ok := s.given(name); known {
-			return at, ok
+			return at, ok && !s.names.qualified // which says that a column of the table is meant
 		}
 		at = slices.IndexFunc(s.Columns, func(c Column) bool { return c.Func == 0 && strings.EqualFold(c.Name, name) })
 		return at, at >= 0
 	case "FUNCTION":
-		call, ok := readCall(n)
+		call, ok := s.names.call(n)
 		if !ok {
 			return 0, false
 		}

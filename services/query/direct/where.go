@@ -71,11 +71,11 @@ func (t Test) exchanged() Test {
 }
 
 // readWhere takes tests of columns that are joined by AND, OR and NOT.
-func (s *Statement) readWhere(v any) bool {
+func (s reader) readWhere(v any) bool {
 	if v == nil {
 		return true
 	}
-	r := whereReader{}
+	r := whereReader{names: s.names}
 	c, ok := r.read(v, true)
 	if s.Where = c.Parts; c.Test != All {
 		s.Where = []Condition{c}
@@ -84,7 +84,10 @@ func (s *Statement) readWhere(v any) bool {
 }
 
 // whereReader reads conditions off the syntax tree.
-type whereReader struct{ conditions int }
+type whereReader struct {
+	names      *names
+	conditions int
+}
 
 // read reads a condition that has to be true or, if want is not, false. What is
 // neither, because of a null, is not wanted in either case.
@@ -99,14 +102,14 @@ func (r *whereReader) read(v any, want bool) (c Condition, ok bool) {
 	case "OPERATOR":
 		return r.operator(n, want)
 	case "COLUMN_REF":
-		c.Column, ok = columnName(n)
+		c.Column, ok = r.names.column(n)
 		c.Test, c.Values = Equal, []literal.Value{literal.Boolean(want)}
 		return c, ok
 	case "BETWEEN":
-		c, ok = condition(Between, n["input"], n["lower"], n["upper"])
+		c, ok = r.condition(Between, n["input"], n["lower"], n["upper"])
 		return c.unless(want), ok && n["type"] == "COMPARE_BETWEEN" && tree.NothingBut(n, "class", "type", "query_location", "input", "lower", "upper")
 	case "COMPARISON":
-		return comparison(n, want)
+		return r.comparison(n, want)
 	}
 	return c, false
 }
@@ -135,7 +138,7 @@ func (r *whereReader) junction(n tree.Object, want bool) (c Condition, ok bool) 
 	return c, c.Test == All || len(c.Parts) <= maxSides
 }
 
-func comparison(n tree.Object, want bool) (c Condition, ok bool) {
+func (r *whereReader) comparison(n tree.Object, want bool) (c Condition, ok bool) {
 	is, known := comparisons[n["type"]]
 	if !known || !tree.NothingBut(n, "class", "type", "query_location", "left", "right") {
 		return c, false
@@ -144,8 +147,8 @@ func comparison(n tree.Object, want bool) (c Condition, ok bool) {
 	if !want {
 		test = is.denied
 	}
-	if c, ok = condition(test, n["left"], n["right"]); !ok {
-		c, ok = condition(test.exchanged(), n["right"], n["left"])
+	if c, ok = r.condition(test, n["left"], n["right"]); !ok {
+		c, ok = r.condition(test.exchanged(), n["right"], n["left"])
 	}
 	return c, ok
 }
@@ -161,14 +164,14 @@ func (r *whereReader) operator(n tree.Object, want bool) (c Condition, ok bool) 
 		c, ok = r.read(children[0], !want)
 		return c, ok && len(children) == 1
 	case "OPERATOR_IS_NULL":
-		c, ok = condition(Null, children...)
+		c, ok = r.condition(Null, children...)
 	case "OPERATOR_IS_NOT_NULL":
-		c, ok = condition(NotNull, children...)
+		c, ok = r.condition(NotNull, children...)
 	case "COMPARE_IN":
-		c, ok = condition(In, children...)
+		c, ok = r.condition(In, children...)
 		least, most = 1, maxMembers
 	case "COMPARE_NOT_IN":
-		c, ok = condition(NotIn, children...)
+		c, ok = r.condition(NotIn, children...)
 		least, most = 1, maxMembers
 	}
 	if c = c.unless(want); c.Test == NotIn {
@@ -189,9 +192,9 @@ func (c Condition) unless(same bool) Condition {
 }
 
 // condition tests a column with values, which follow it.
-func condition(test Test, operands ...any) (c Condition, ok bool) {
+func (r *whereReader) condition(test Test, operands ...any) (c Condition, ok bool) {
 	c.Test = test
-	if c.Column, ok = columnName(operands[0]); !ok {
+	if c.Column, ok = r.names.column(operands[0]); !ok {
 		return c, false
 	}
 	for _, v := range operands[1:] {
