@@ -35,9 +35,9 @@ func planDirectly(stmt gate.Parsed, refs []sqlengine.Name, resolved map[sqlengin
 	return plan, ok, nil
 }
 
-// summaryPlaces is how many summaries are made at once: each may hold some tens of
-// MiB while it is.
-var summaryPlaces = int64(max(8, 2*runtime.GOMAXPROCS(0)))
+// summaryPlaces is how many threads make summaries at once: each may hold 16 MiB
+// while it does.
+var summaryPlaces = int64(max(16, 2*runtime.GOMAXPROCS(0)))
 
 // directly answers a statement that only names columns, or simple functions of
 // them, and rows in simple terms, by reading its table, and reports whether it did.
@@ -80,11 +80,12 @@ func (s *Server) read(ctx context.Context, reading *direct.Reading, snapshot sto
 	return emit(result)
 }
 
-// summarize waits for a place, which is free again before a client reads.
+// summarize waits for places, which are free again before a client reads.
 func (s *Server) summarize(ctx context.Context, reading *direct.Reading, table rowfilter.Source) (arrow.RecordBatch, error) {
-	if err := s.summaries.Acquire(ctx, 1); err != nil {
+	threads := direct.Threads(table)
+	if err := s.summaries.Acquire(ctx, int64(threads)); err != nil {
 		return nil, err
 	}
-	defer s.summaries.Release(1)
-	return reading.Summarize(ctx, table)
+	defer s.summaries.Release(int64(threads))
+	return reading.Summarize(ctx, table, threads)
 }

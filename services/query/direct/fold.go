@@ -27,7 +27,7 @@ const (
 	// rowsAThread are as many as are worth another thread.
 	rowsAThread = 128 << 10
 	// mostThreads fold the rows of one statement.
-	mostThreads = 4
+	mostThreads = 16
 )
 
 // resolveSummary finds the columns of a summary.
@@ -117,17 +117,23 @@ func (c Column) aggregate(table *arrow.Schema, place func(int) int) (a fold.Aggr
 	return a, arrow.Field{Name: c.Call, Type: dt, Nullable: true}, ok
 }
 
+// Threads is how many threads are worth folding a table's rows.
+func Threads(table rowfilter.Source) int {
+	return int(min(table.Rows()/rowsAThread+1, mostThreads, uint64(runtime.GOMAXPROCS(0))))
+}
+
 // Summarize reads the rows of a table, or of a part of it that has all rows which
 // Where asks for, and returns the result, under the planned schema, for the caller
-// to release. [fold.ErrEngine] means that only the engine knows it, or that the
-// memory which is allowed here is not enough.
-func (r *Reading) Summarize(ctx context.Context, table rowfilter.Source) (arrow.RecordBatch, error) {
+// to release. Each of the threads takes as much memory as a [fold.Fold] may.
+// [fold.ErrEngine] means that only the engine knows the result, or that this
+// memory is not enough.
+func (r *Reading) Summarize(ctx context.Context, table rowfilter.Source, threads int) (arrow.RecordBatch, error) {
 	opts := engine.ScanOptions{Columns: r.columns, BatchRows: foldRows}
 	if len(r.Where) > 0 {
 		table = rowfilter.Exact(table, r.Where)
 		opts.Columns = r.withConditions()
 	}
-	made, err := r.foldAll(ctx, table, opts)
+	made, err := r.foldAll(ctx, table, opts, threads)
 	if err != nil {
 		return nil, err
 	}
@@ -142,8 +148,7 @@ func (r *Reading) Summarize(ctx context.Context, table rowfilter.Source) (arrow.
 }
 
 // foldAll folds a scan, on several threads where there is much of it.
-func (r *Reading) foldAll(ctx context.Context, table rowfilter.Source, opts engine.ScanOptions) (arrow.RecordBatch, error) {
-	threads := int(min(table.Rows()/rowsAThread+1, mostThreads, uint64(runtime.GOMAXPROCS(0))))
+func (r *Reading) foldAll(ctx context.Context, table rowfilter.Source, opts engine.ScanOptions, threads int) (arrow.RecordBatch, error) {
 	scan, err := table.Scan(ctx, opts)
 	if err != nil {
 		return nil, err

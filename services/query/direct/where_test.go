@@ -123,7 +123,7 @@ func TestUnknownConditionsAreNotRead(t *testing.T) {
 		tree.Object{"class": "OPERATOR", "type": "OPERATOR_NOT", "children": []any{null}},
 		tree.Object{"class": "CONJUNCTION", "type": "CONJUNCTION_OR", "children": []any{null, column}},
 	} {
-		require.True(t, (&Statement{}).readWhere(good), good)
+		require.True(t, reader{&Statement{}, &names{}}.readWhere(good), good)
 	}
 	for _, bad := range []any{
 		"x",
@@ -142,6 +142,6 @@ func TestUnknownConditionsAreNotRead(t *testing.T) {
 		tree.Object{"class": "BETWEEN", "type": "COMPARE_NEW", "input": column, "lower": column, "upper": column},
 		tree.Object{"class": "COMPARISON", "type": "COMPARE_NEW", "left": column, "right": column},
 	} {
-		require.False(t, (&Statement{}).readWhere(bad), "%v", bad)
+		require.False(t, reader{&Statement{}, &names{}}.readWhere(bad), "%v", bad)
 	}
 }
