@@ -59,7 +59,10 @@ type bounds struct {
 	sLow          string
 	sEnd          string // the first that is above the range
 	unending      bool   // there is no sEnd
-	// outside says that the values are wanted that are not in the range.
+	// single says that there is but one value in the range.
+	single bool
+	// outside says that the values are wanted that are not in the range, which is a
+	// single one.
 	outside bool
 	// among, if there is one, says which values of the range are wanted.
 	among *members
@@ -91,7 +94,7 @@ func rangeOf(p predicate.Compare, schema *arrow.Schema, columns []int) (r bounds
 		open:  p.Op == predicate.Less || p.Op == predicate.Greater,
 	}
 	if p.Op == predicate.Equal || p.Op == predicate.NotEqual {
-		e.above, e.below = true, true
+		e.above, e.below, r.single = true, true, true
 	}
 	r.outside = p.Op == predicate.NotEqual
 	return r, r.set(p.Value, e)
@@ -209,6 +212,7 @@ func (r bounds) meet(o bounds) (bounds, bool) {
 	if r.at != o.at || r.outside || o.outside || r.among != nil || o.among != nil {
 		return r, false
 	}
+	r.single = false
 	r.low, r.high = max(r.low, o.low), min(r.high, o.high)
 	r.noLow, r.noHigh = r.noLow && o.noLow, r.noHigh && o.noHigh
 	r.uLow, r.uHigh = max(r.uLow, o.uLow), min(r.uHigh, o.uHigh)

@@ -174,11 +174,22 @@ func (m missing) narrow(batch arrow.RecordBatch, rows []int32) []int32 {
 		}
 		return rows
 	}
-	kept := rows[:0]
-	for _, i := range rows {
-		if column.IsNull(int(i)) == m.want {
-			kept = append(kept, i)
-		}
+	bits := column.NullBitmapBytes()
+	if bits == nil { // a type that keeps its nulls in another place
+		return where(rows, func(i int) bool { return column.IsNull(i) == m.want })
 	}
-	return kept
+	wanted := [2]int{int(bit(m.want)), int(bit(!m.want))} // of what is null, and of what is not
+	return byBit(rows, bits, column.Data().Offset(), wanted)
+}
+
+// byBit keeps rows by a bit of each, without a branch that depends on it. wanted
+// is 1 for a bit, 0 or 1, whose rows are kept.
+func byBit(rows []int32, bits []byte, offset int, wanted [2]int) []int32 {
+	n := 0
+	for _, i := range rows {
+		rows[n] = i
+		at := uint(offset + int(i))
+		n += wanted[bits[at/8]>>(at%8)&1]
+	}
+	return rows[:n]
 }

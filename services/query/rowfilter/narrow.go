@@ -14,6 +14,9 @@ func (r bounds) narrow(batch arrow.RecordBatch, rows []int32) []int32 {
 	if column.NullN() > 0 {
 		rows = missing{r.at, false}.narrow(batch, rows)
 	}
+	if len(rows) == 0 { // there may be no buffers
+		return rows
+	}
 	switch c := column.(type) {
 	case *array.Uint64:
 		values := c.Uint64Values()
@@ -42,8 +45,13 @@ func (r bounds) narrowIntegers(column arrow.Array, rows []int32) []int32 {
 	}
 	switch c := column.(type) {
 	case *array.Boolean:
-		rows = where(rows, func(i int) bool { return uint64(bit(c.Value(i)))-within.from <= within.span })
-		return where(rows, func(i int) bool { return r.among == nil || r.among.hasInt(bit(c.Value(i))) })
+		wanted := [2]int{}
+		for v := range uint64(2) {
+			if v-within.from <= within.span && (r.among == nil || r.among.hasInt(int64(v))) {
+				wanted[v] = 1
+			}
+		}
+		return byBit(rows, c.Data().Buffers()[1].Bytes(), c.Data().Offset(), wanted)
 	case *array.Int8:
 		return integersIn(rows, c.Int8Values(), within, r.among)
 	case *array.Int16:
@@ -76,8 +84,13 @@ func (r bounds) narrowIntegers(column arrow.Array, rows []int32) []int32 {
 
 // wants looks at a text.
 func (r *bounds) wants(s string) bool {
-	in := s >= r.sLow && (r.unending || s < r.sEnd)
-	return in != r.outside && (r.among == nil || r.among.has(s))
+	switch {
+	case r.among != nil:
+		return r.among.has(s)
+	case r.single:
+		return (s == r.sLow) != r.outside
+	}
+	return s >= r.sLow && (r.unending || s < r.sEnd)
 }
 
 // where keeps the rows for which a test is true.
