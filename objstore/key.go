@@ -96,7 +96,11 @@ func ReadAll(ctx context.Context, s Store, key string, most int64) ([]byte, erro
 // there already: a repeated attempt, or one whose acknowledgement was lost.
 // Other bytes are [ErrExists].
 func PutIdentical(ctx context.Context, s Store, key string, data []byte) error {
-	err := s.Put(ctx, key, data)
+	return identical(ctx, s, s.Put, key, data)
+}
+
+func identical(ctx context.Context, s Store, put func(context.Context, string, []byte) error, key string, data []byte) error {
+	err := put(ctx, key, data)
 	if !errors.Is(err, ErrExists) {
 		return err
 	}

@@ -187,7 +187,7 @@ func (e *Engine) stageBytes(ctx context.Context, snap lake.Snapshot, m *format.M
 		SHA256: sha256.Sum256(raw),
 	}
 	// A repeated attempt of the store's own may find the object it made.
-	if err := objstore.PutIdentical(ctx, e.store, snap.Location.Prefix()+snap.Manifest.Path, raw); err != nil {
+	if err := objstore.StageIdentical(ctx, e.store, snap.Location.Prefix()+snap.Manifest.Path, raw); err != nil {
 		return snap, lake.Wrap("stage manifest", err)
 	}
 	e.manifests.add(snap, m, raw)

@@ -32,7 +32,7 @@ func (f *joined) write(ctx context.Context, store objstore.Store, loc lake.Locat
 		return nil
 	}
 	// A repeated attempt of the store's own may find the object it made.
-	if err := objstore.PutIdentical(ctx, store, loc.Prefix()+f.name, f.bytes); err != nil {
+	if err := objstore.StageIdentical(ctx, store, loc.Prefix()+f.name, f.bytes); err != nil {
 		return lake.Wrap("write data file", err)
 	}
 	f.bytes = nil

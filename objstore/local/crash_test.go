@@ -61,7 +61,11 @@ func crashingWriter(t *testing.T, root string) {
 		all.Go(func() {
 			for i := 0; ; i++ {
 				key := fmt.Sprintf("t/%s/%d/%d/%d", run, w, i%3, i)
-				if err := s.Put(t.Context(), key, contentOf(key)); err != nil {
+				store := s.Put
+				if i%2 == 1 {
+					store = s.Stage
+				}
+				if err := store(t.Context(), key, contentOf(key)); err != nil {
 					t.Error(err)
 					return
 				}

@@ -26,13 +26,19 @@ type recorder struct {
 	mu   sync.Mutex
 	seen []string
 	fail func(name string) error
+	// apart lets fail be called by several at once.
+	apart bool
 }
 
 func (r *recorder) fsync(fd int) error {
 	name := r.nameOf(fd)
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.seen = append(r.seen, name)
+	if r.apart {
+		r.mu.Unlock()
+	} else {
+		defer r.mu.Unlock()
+	}
 	if r.fail != nil {
 		if err := r.fail(name); err != nil {
 			return err
@@ -87,6 +93,41 @@ func TestEverythingAPutReliesOnIsSynced(t *testing.T) {
 
 	require.ErrorIs(t, s.Put(t.Context(), "a/b/1", nil), objstore.ErrExists)
 	require.Equal(t, []string{"*", "a/b"}, r.take(), "the loser may rely on the winner's object")
+}
+
+func TestWhatIsStagedIsSyncedAtOnce(t *testing.T) {
+	r := &recorder{root: t.TempDir()}
+	s := openAt(t, r.root, r.fsync)
+	require.NoError(t, s.Stage(t.Context(), "a/b/1", []byte("x")))
+	require.ElementsMatch(t, []string{".", "a", "a/b", "a/b/1"}, r.take(), "the bytes, and every name on the way")
+	require.NoError(t, s.Stage(t.Context(), "a/b/2", []byte("x")))
+	require.ElementsMatch(t, []string{"a/b", "a/b/2"}, r.take())
+	require.ErrorIs(t, s.Stage(t.Context(), "a/b/2", []byte("x")), objstore.ErrExists)
+	require.ElementsMatch(t, []string{"a/b", "a/b/2"}, r.take(), "an attempt before may not have come so far")
+
+	for _, at := range []string{"a/b", "a/b/3"} {
+		r.fail = func(name string) error {
+			if name == at {
+				return unix.EIO
+			}
+			return nil
+		}
+		require.True(t, lake.Is(s.Stage(t.Context(), "a/b/3", []byte("x")), lake.Unavailable), at)
+		require.Equal(t, []string{"1", "2"}, entriesOf(t, filepath.Join(r.root, "a/b")), "what is not durable does not stay")
+		require.Empty(t, scratchFiles(t, r.root))
+	}
+	r.fail = nil
+	require.NoError(t, s.Stage(t.Context(), "a/b/3", []byte("x")), "a retry is safe")
+
+	// Both syncs are under way at the same time: neither returns before the
+	// other has begun.
+	var both sync.WaitGroup
+	both.Add(2)
+	r.fail = func(string) error { both.Done(); both.Wait(); return nil }
+	r.mu.Lock()
+	r.apart = true
+	r.mu.Unlock()
+	require.NoError(t, s.Stage(t.Context(), "a/b/4", []byte("x")))
 }
 
 func TestAMoveIsSyncedOnce(t *testing.T) {

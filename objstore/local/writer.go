@@ -77,7 +77,7 @@ func (w *writer) Commit() error {
 	if err := retryInterrupted(func() error { return w.store.folders.syncs.fsync(int(w.file.Fd())) }); err != nil {
 		return systemError("sync", w.key, err)
 	}
-	return w.store.publish(w.store.scratch.fd(), w.name, w.key)
+	return w.store.publish(w.store.scratch.fd(), w.name, w.key, w.store.folders.syncs.sync)
 }
 
 // Abort implements [objstore.Writer].
@@ -104,19 +104,20 @@ func (w *writer) giveUp() { _ = w.Abort() }
 // keeps removing, or whose name others keep taking and giving up.
 const publishAttempts = 100
 
-// publish links a synced file, named in the folder from, under its key.
-func (s *Store) publish(from int, name, key string) error {
+// publish links a file, named in the folder from, under its key. durable gets
+// the folder of the key with the new link and makes the object durable.
+func (s *Store) publish(from int, name, key string, durable func(dir int) error) error {
 	var err error
 	for range publishAttempts {
 		var again bool
-		if again, err = s.tryPublish(from, name, key); !again {
+		if again, err = s.tryPublish(from, name, key, durable); !again {
 			return err
 		}
 	}
 	return systemError("put", key, err)
 }
 
-func (s *Store) tryPublish(from int, name, key string) (again bool, err error) {
+func (s *Store) tryPublish(from int, name, key string, durable func(dir int) error) (again bool, err error) {
 	folder, base := split(key)
 	dir, err := s.link(from, name, folder, base)
 	if dir >= 0 {
@@ -124,7 +125,7 @@ func (s *Store) tryPublish(from int, name, key string) (again bool, err error) {
 	}
 	switch {
 	case err == nil:
-		return false, s.makeDurable(dir, base, key)
+		return false, s.makeDurable(dir, base, key, durable)
 	case dir < 0 && errors.Is(err, unix.ENOTDIR):
 		return false, clash(key, folder)
 	case dir >= 0 && errors.Is(err, unix.EEXIST):
@@ -147,10 +148,10 @@ func (s *Store) link(from int, name, folder, base string) (int, error) {
 	return dir, unix.Linkat(from, name, dir, base, 0)
 }
 
-// makeDurable syncs the folder of a new link. If that fails, the object must
-// not stay, since a repeated attempt would take it for durable.
-func (s *Store) makeDurable(dir int, base, key string) error {
-	err := s.folders.syncs.sync(dir)
+// makeDurable makes a new link durable. If that fails, the object must not
+// stay, since a repeated attempt would take it for durable.
+func (s *Store) makeDurable(dir int, base, key string, durable func(dir int) error) error {
+	err := durable(dir)
 	if err == nil {
 		return nil
 	}

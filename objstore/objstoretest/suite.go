@@ -22,7 +22,7 @@ type Factory func(tb testing.TB) objstore.Store
 
 // Run runs every conformance case, each on a store of its own, some at a time.
 func Run(t *testing.T, open Factory) {
-	run(t, open, putCases, writerCases, readCases, listCases, pagesCases, deleteCases, batchCases, moveCases, keyCases, raceCases, contextCases)
+	run(t, open, putCases, writerCases, readCases, listCases, pagesCases, deleteCases, batchCases, moveCases, stageCases, keyCases, raceCases, contextCases)
 }
 
 // RunListings runs the conformance cases of listings, for a backend that lists

@@ -1,0 +1,65 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package local
+
+import (
+	"context"
+	"errors"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/lakeplane/lake/objstore"
+)
+
+var _ objstore.Stager = (*Store)(nil)
+
+// Stage implements [objstore.Stager]. A put syncs the file, links it and syncs
+// the folder; here the file is linked first, and both are synced at once.
+func (s *Store) Stage(ctx context.Context, key string, data []byte) error {
+	w, err := s.create(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer w.giveUp()
+	if _, err := w.Write(data); err != nil {
+		return err
+	}
+	err = w.stage()
+	if errors.Is(err, objstore.ErrExists) {
+		// An attempt before this one, perhaps, of which only the name is durable.
+		return errors.Join(err, s.syncObject(key))
+	}
+	return err
+}
+
+// stage links the file and makes it and its name durable.
+func (w *writer) stage() error {
+	if err := w.store.enter(w.ctx); err != nil {
+		return err
+	}
+	defer w.store.leave()
+	file := int(w.file.Fd())
+	return w.store.publish(w.store.scratch.fd(), w.name, w.key, func(folder int) error {
+		return w.store.syncBoth(file, folder)
+	})
+}
+
+// syncBoth syncs a file and its folder at the same time.
+func (s *Store) syncBoth(file, folder int) error {
+	synced := make(chan error, 1)
+	go func() { synced <- retryInterrupted(func() error { return s.folders.syncs.fsync(file) }) }()
+	err := s.folders.syncs.sync(folder)
+	return errors.Join(<-synced, err)
+}
+
+// syncObject syncs the bytes of an object that is there.
+func (s *Store) syncObject(key string) error {
+	fd, _, err := s.openFile(key)
+	if err != nil {
+		return err
+	}
+	err = retryInterrupted(func() error { return s.folders.syncs.fsync(fd) })
+	return systemError("sync", key, errors.Join(err, unix.Close(fd)))
+}
