@@ -12,24 +12,16 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 )
 
-// certain is how large a float may be for the engine to be sure to have it too:
-// close to the end of the range, the order of the rows decides.
-const certain = 1e300
-
 // floats is an array of what value says of the groups; it is null for a group of
 // fewer than least rows.
-func floats(dt arrow.DataType, groups int, rows *selection, least int64, value func(k int) float64) (arrow.Array, error) {
+func floats(dt arrow.DataType, groups int, rows *selection, least int64, value func(k int) float64) arrow.Array {
 	out := make([]float64, groups)
 	for i := range out {
-		if rows.of(i+1) < least {
-			continue
-		}
-		out[i] = value(i + 1)
-		if !(math.Abs(out[i]) < certain) {
-			return nil, ErrEngine
+		if rows.of(i+1) >= least {
+			out[i] = value(i + 1)
 		}
 	}
-	return fixed(dt, out, func(i int) bool { return rows.of(i+1) >= least }), nil
+	return fixed(dt, out, func(i int) bool { return rows.of(i+1) >= least })
 }
 
 // exact is an array of sums.
@@ -55,7 +47,7 @@ func (s *integers[T]) result(f Func, dt arrow.DataType, groups int, rows *select
 	if f == Sum {
 		return exact(dt, groups, rows, s.sum)
 	}
-	return floats(dt, groups, rows, 1, func(k int) float64 { return mean[T](s.sum(k), rows.of(k)) })
+	return floats(dt, groups, rows, 1, func(k int) float64 { return mean[T](s.sum(k), rows.of(k)) }), nil
 }
 
 // longDouble is how many bits the engine divides sums of larger integers with.
@@ -116,7 +108,7 @@ func (s *reals[T]) result(f Func, dt arrow.DataType, groups int, rows *selection
 			return s.sums[k]
 		}
 		return s.sums[k] / float64(rows.of(k))
-	})
+	}), nil
 }
 
 func (s *decimals) result(_ Func, dt arrow.DataType, groups int, rows *selection) (arrow.Array, error) {
@@ -131,20 +123,29 @@ func (s *extremeText) result(_ Func, dt arrow.DataType, groups int, _ *selection
 	return texts(dt, groups, func(i int) ([]byte, bool) { return s.best[i+1].bytes, s.best[i+1].known })
 }
 
+// certain is how large a variance may be for the engine to be sure to have it
+// too. It refuses those that are not finite, and steps to them by another way.
+const certain = 1e300
+
 func (s *deviations[T]) result(f Func, dt arrow.DataType, groups int, rows *selection) (arrow.Array, error) {
-	least, less := int64(1), 0.0
+	least, less, doubtful := int64(1), 0.0, false
 	if f == VarSamp || f == StddevSamp {
 		least, less = 2, 1
 	}
-	return floats(dt, groups, rows, least, func(k int) float64 {
+	out := floats(dt, groups, rows, least, func(k int) float64 {
 		m := &s.states[k]
 		if m.count == 1 {
 			return 0
 		}
 		variance := m.squares / (m.count - less)
+		doubtful = doubtful || !(variance < certain)
 		if f == StddevSamp || f == StddevPop {
 			return math.Sqrt(variance)
 		}
 		return variance
 	})
+	if doubtful {
+		return nil, ErrEngine
+	}
+	return out, nil
 }

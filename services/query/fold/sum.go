@@ -189,69 +189,6 @@ func (s *integers[T]) merge(other accumulator, to []uint32) error {
 
 func (s *integers[T]) size() int { return 8*cap(s.sums) + 16*cap(s.wides) }
 
-// reals sums floats, in float64.
-type reals[T float32 | float64] struct {
-	stored[T]
-	sums []float64
-	room []T
-}
-
-func (s *reals[T]) add(from, n int, sel *selection) error {
-	values := s.slice(from, n)
-	switch {
-	case sel.groups == nil:
-		s.sums[1] += totalReal(chosen(values, &s.room, sel))
-	case sel.runs != nil:
-		for _, r := range sel.runs {
-			s.sums[r.group] += totalReal(values[r.from:r.to])
-		}
-	default:
-		addRealTo(s.sums, values, sel.groups)
-	}
-	return nil
-}
-
-func addRealTo[T float32 | float64](sums []float64, values []T, groups []uint32) {
-	values = values[:len(groups)]
-	for i, k := range groups {
-		sums[k] += float64(values[i])
-	}
-}
-
-// totalReal is the sum, of several numbers at a time: an addition takes longer
-// than it takes to begin the next.
-func totalReal[T float32 | float64](values []T) float64 {
-	var a, b, c, d, e, f, g, h float64
-	for len(values) >= 8 {
-		v := values[:8]
-		a += float64(v[0])
-		b += float64(v[1])
-		c += float64(v[2])
-		d += float64(v[3])
-		e += float64(v[4])
-		f += float64(v[5])
-		g += float64(v[6])
-		h += float64(v[7])
-		values = values[8:]
-	}
-	for _, v := range values {
-		a += float64(v)
-	}
-	return ((a + b) + (c + d)) + ((e + f) + (g + h))
-}
-
-func (s *reals[T]) grow(groups int) { s.sums = longer(s.sums, groups, 0) }
-
-func (s *reals[T]) merge(other accumulator, to []uint32) error {
-	o := other.(*reals[T])
-	for k := 1; k < len(to); k++ {
-		s.sums[to[k]] += o.sums[k]
-	}
-	return nil
-}
-
-func (s *reals[T]) size() int { return 8 * cap(s.sums) }
-
 // decimals sums decimals of 128 bits.
 type decimals struct {
 	values []decimal128.Num
