@@ -149,16 +149,16 @@ func closePrepared(f *flightService, _ context.Context, p access.Principal, body
 	return nil, nil
 }
 
-func cancelFlightInfo(f *flightService, _ context.Context, p access.Principal, body []byte) (proto.Message, error) {
+func cancelFlightInfo(f *flightService, ctx context.Context, p access.Principal, body []byte) (proto.Message, error) {
 	var req flight.CancelFlightInfoRequest
 	if err := plain(body, &req); err != nil {
 		return nil, err
 	}
-	status, err := f.cancel(p, req.GetInfo())
+	status, err := f.cancel(ctx, p, req.GetInfo())
 	return &flight.CancelFlightInfoResult{Status: status}, err
 }
 
-func cancelQuery(f *flightService, _ context.Context, p access.Principal, body []byte) (proto.Message, error) {
+func cancelQuery(f *flightService, ctx context.Context, p access.Principal, body []byte) (proto.Message, error) {
 	var req pb.ActionCancelQueryRequest //nolint:staticcheck // older clients still send it
 	if err := unpack(body, &req); err != nil {
 		return nil, err
@@ -167,30 +167,10 @@ func cancelQuery(f *flightService, _ context.Context, p access.Principal, body [
 	if err := plain(req.GetInfo(), &info); err != nil {
 		return nil, err
 	}
-	status, err := f.cancel(p, &info)
+	status, err := f.cancel(ctx, p, &info)
 	return &pb.ActionCancelQueryResult{ //nolint:staticcheck // older clients still expect it
 		Result: pb.ActionCancelQueryResult_CancelResult(status),
 	}, err
-}
-
-// cancel stops the query of a FlightInfo on this replica, and keeps it from
-// being started here again.
-func (f *flightService) cancel(p access.Principal, info *flight.FlightInfo) (flight.CancelStatus, error) {
-	if len(info.GetEndpoint()) == 0 {
-		return flight.CancelStatusUnspecified, lake.Errorf(lake.Invalid, "cancel: the FlightInfo has no endpoint")
-	}
-	for _, e := range info.GetEndpoint() {
-		handle, err := statementHandle(e.GetTicket())
-		if err != nil {
-			return flight.CancelStatusNotCancellable, nil //nolint:nilerr // a metadata call: short, nothing to stop
-		}
-		claims, err := f.openTicket(p, handle)
-		if err != nil {
-			return flight.CancelStatusUnspecified, err
-		}
-		f.running.cancel(claims.Query, claims.ExpiresAt)
-	}
-	return flight.CancelStatusCancelled, nil
 }
 
 func statementHandle(t *flight.Ticket) ([]byte, error) {

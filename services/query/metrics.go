@@ -20,6 +20,7 @@ type metrics struct {
 	pieces     *prometheus.CounterVec
 	direct     prometheus.Counter
 	memos      *prometheus.CounterVec
+	cancels    *prometheus.CounterVec
 	stages     *prometheus.HistogramVec
 }
 
@@ -46,6 +47,9 @@ func newMetrics(r prometheus.Registerer, s *Server) (*metrics, error) {
 		memos: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "lake_query_memo_total", Help: "Looks into what is remembered of statements, by what was wanted (gate: that the text may pass, plan: its result's columns, answer: its rows) and outcome.",
 		}, []string{"of", "outcome"}),
+		cancels: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "lake_query_cancellations_total", Help: "Queries that were cancelled, by who said so first: a client of this replica, or the authority, because another replica was asked.",
+		}, []string{"from"}),
 		stages: newStages(),
 	}
 	if r == nil {
@@ -62,7 +66,15 @@ func newMetrics(r prometheus.Registerer, s *Server) (*metrics, error) {
 	open := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "lake_query_open_dataset_bytes", Help: "Memory of open snapshots, by their own estimate.",
 	}, func() float64 { return float64(s.datasets.Bytes()) })
-	for _, c := range []prometheus.Collector{m.admission, m.inflight, m.rejections, m.refreshes, m.pieces, m.direct, m.memos, m.stages, ready, open} {
+	hears := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "lake_query_hears_cancellations", Help: "1 while the authority tells this replica which queries are cancelled at others.",
+	}, func() float64 {
+		if s.cancellations.hears.Load() {
+			return 1
+		}
+		return 0
+	})
+	for _, c := range []prometheus.Collector{m.admission, m.inflight, m.rejections, m.refreshes, m.pieces, m.direct, m.memos, m.cancels, m.stages, ready, open, hears} {
 		if err := r.Register(c); err != nil {
 			return nil, err
 		}
@@ -95,6 +107,15 @@ func (m *metrics) memo(of string, hit bool) {
 	}
 	m.memos.WithLabelValues(of, outcome).Inc()
 }
+
+// Who said first that a query is cancelled.
+const (
+	cancelledByClient    = "client"
+	cancelledByAuthority = "authority"
+)
+
+// cancelled counts a query that was cancelled.
+func (m *metrics) cancelled(from string) { m.cancels.WithLabelValues(from).Inc() }
 
 // request counts a request in and returns the function that counts it out.
 func (m *metrics) request() func() {

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/lakeplane/lake/services/internal/expiring"
 	"github.com/lakeplane/lake/services/query/ticket"
 )
 
@@ -21,18 +22,22 @@ var errCancelled = status.Error(codes.Canceled, "the query was cancelled")
 const maxCancelled = 10_000
 
 // running knows the queries this replica executes and those that were
-// cancelled, so that a cancelled ticket is not redeemed here afterwards. It is
-// safe for concurrent use.
+// cancelled, here or elsewhere, so that a cancelled ticket is not redeemed here
+// afterwards. It is safe for concurrent use.
 type running struct {
+	now func() time.Time
+
 	mu        sync.Mutex
 	closed    bool
 	queries   map[ticket.QueryID]map[int]context.CancelCauseFunc
-	cancelled map[ticket.QueryID]time.Time // until when it matters
+	cancelled *expiring.Set[ticket.QueryID]
 	next      int
 }
 
-func newRunning() *running {
-	return &running{queries: map[ticket.QueryID]map[int]context.CancelCauseFunc{}, cancelled: map[ticket.QueryID]time.Time{}}
+func newRunning(now func() time.Time) *running {
+	return &running{
+		now: now, queries: map[ticket.QueryID]map[int]context.CancelCauseFunc{}, cancelled: expiring.NewSet[ticket.QueryID](maxCancelled),
+	}
 }
 
 // start registers an execution. The returned context ends with ctx, by cancel
@@ -40,7 +45,7 @@ func newRunning() *running {
 func (r *running) start(ctx context.Context, id ticket.QueryID) (_ context.Context, done func(), err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, ok := r.cancelled[id]; ok || r.closed {
+	if _, ok := r.cancelled.Until(r.now(), id); ok || r.closed {
 		return nil, nil, errCancelled
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -60,25 +65,40 @@ func (r *running) start(ctx context.Context, id ticket.QueryID) (_ context.Conte
 	}, nil
 }
 
-// cancel stops the executions of a query and refuses new ones until its ticket
-// has expired.
-func (r *running) cancel(id ticket.QueryID, until time.Time) {
+// refused returns the error of a cancelled query, or nil.
+func (r *running) refused(id ticket.QueryID) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.cancelled.Until(r.now(), id); ok {
+		return errCancelled
+	}
+	return nil
+}
+
+// cancel stops the executions of a query and refuses new ones until the time
+// given. It tells whether it stopped one, and whether the query was cancelled
+// already.
+func (r *running) cancel(id ticket.QueryID, until time.Time) (stopped, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, cancel := range r.queries[id] {
 		cancel(errCancelled)
 	}
-	now := time.Now()
-	if len(r.cancelled) >= maxCancelled {
-		for old, end := range r.cancelled {
-			if now.After(end) {
-				delete(r.cancelled, old)
-			}
-		}
+	now := r.now()
+	_, known = r.cancelled.Until(now, id)
+	r.cancelled.Add(now, id, until)
+	return len(r.queries[id]) > 0, known
+}
+
+// allCancelled returns the cancelled queries, and for how long each is kept.
+func (r *running) allCancelled() map[ticket.QueryID]time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now, all := r.now(), map[ticket.QueryID]time.Duration{}
+	for id, until := range r.cancelled.All(now) {
+		all[id] = until.Sub(now)
 	}
-	if len(r.cancelled) < maxCancelled {
-		r.cancelled[id] = until
-	}
+	return all
 }
 
 // cancelAll stops everything for good.

@@ -44,6 +44,8 @@ type Server struct {
 	summaries *semaphore.Weighted // places to make them
 	// referring says that the gRPC server has the codec of package wire.
 	referring atomic.Bool
+	// cancellations keeps running in step with the other replicas.
+	cancellations *cancellations
 
 	catalog    lakepb.CatalogClient
 	procedures lakepb.ProceduresClient
@@ -64,7 +66,7 @@ func New(opts Options) (*Server, error) {
 		statement:  ticket.NewSealer(ticket.Statement, opts.Keys, opts.TicketTTL, opts.Now),
 		part:       ticket.NewSealer(ticket.Part, opts.Keys, opts.TicketTTL, opts.Now),
 		prepared:   ticket.NewSealer(ticket.Prepared, opts.Keys, PreparedTTL, opts.Now),
-		running:    newRunning(),
+		running:    newRunning(opts.Now),
 		summaries:  semaphore.NewWeighted(summaryPlaces),
 		memo:       newMemo(opts.AnswerBytes),
 		catalog:    lakepb.NewCatalogClient(opts.Authority),
@@ -74,6 +76,7 @@ func New(opts Options) (*Server, error) {
 	if s.metrics, err = newMetrics(opts.Metrics, s); err != nil {
 		return nil, err
 	}
+	s.cancellations = newCancellations(opts.Authority, s.running, s.metrics, opts.Log)
 	s.planner = newPlanner(&s.opts, s.metrics)
 	refreshed := opts.Directory.OnRefresh
 	opts.Directory.OnRefresh = func(o directory.Outcome, err error) {
@@ -108,8 +111,11 @@ func (s *Server) GRPCOptions() []grpc.ServerOption {
 }
 
 // Run fetches the first directory, trying until it succeeds, and returns nil
-// when ctx ends. The server answers before that, but is not [Server.Ready].
+// when ctx ends. The server answers before that, but is not [Server.Ready]. It
+// hears of cancelled queries until [Server.Close]: what is under way when ctx
+// ends can still be cancelled at any replica.
 func (s *Server) Run(ctx context.Context) error {
+	s.cancellations.start()
 	if err := s.directory.Start(ctx); err != nil && ctx.Err() == nil {
 		return err
 	}
@@ -125,6 +131,7 @@ func (s *Server) Ready() bool { return s.directory.Ready() }
 // caller's.
 func (s *Server) Close() error {
 	s.running.cancelAll()
+	s.cancellations.close()
 	s.directory.Close()
 	s.names.Close()
 	s.datasets.Close()

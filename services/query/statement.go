@@ -201,10 +201,15 @@ func openFor(sealer *ticket.Sealer, p access.Principal, handle []byte) (*ticket.
 	return claims, nil
 }
 
-// renew makes a ticket that says the same and expires later.
+// renew makes a ticket that says the same and expires later. That of a cancelled
+// query is not renewed: the cancellation is kept as long as the tickets made
+// before it live.
 func (s *Server) renew(p access.Principal, handle []byte) (*flight.FlightEndpoint, error) {
 	claims, err := s.openTicket(p, handle)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.running.refused(claims.Query); err != nil {
 		return nil, err
 	}
 	return s.endpoint(*claims)

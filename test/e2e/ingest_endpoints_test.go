@@ -22,13 +22,19 @@ import (
 // redeem each other's tickets.
 func twoReplicas(t *testing.T) (c *cluster, replicas [2]*server) {
 	t.Helper()
+	c, _, replicas = metaAndReplicas(t)
+	return c, replicas
+}
+
+func metaAndReplicas(t *testing.T) (c *cluster, meta *server, replicas [2]*server) {
+	t.Helper()
 	c = newCluster(t)
 	c.writeKeys(t, 'a')
-	meta := c.start(t, "meta", "--metastore", "pebble://"+c.file("metastore"), "--listen", "127.0.0.1:0")
+	meta = c.start(t, "meta", "--metastore", "pebble://"+c.file("metastore"), "--listen", "127.0.0.1:0")
 	for i := range replicas {
 		replicas[i] = c.start(t, "query", "--meta", meta.address, "--listen", "127.0.0.1:0", "--query-ticket-keys-file", c.file("keys.json")).awaitReady(t)
 	}
-	return c, replicas
+	return c, meta, replicas
 }
 
 // restart starts a replica that was killed, at its address.

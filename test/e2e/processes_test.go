@@ -105,6 +105,7 @@ func TestClusterOnPostgres(t *testing.T) {
 	d := deploy(t)
 	t.Run("a write through any replica is read at the other", d.testReadYourWrites)
 	t.Run("a ticket of one replica is good at the other", d.testTickets)
+	t.Run("a query is cancelled at the other replica", d.testCancel)
 	t.Run("who may call what", d.testCallers)
 	t.Run("a dropped table's objects go", d.testDrop)
 	t.Run("a replica that is told to stop ends its calls", d.testReplicaStops)
@@ -202,6 +203,11 @@ func (d *deployment) testCallers(t *testing.T) {
 		_, err := lakepb.NewMetastoreClient(d.dial(t, leader.address, "somebody", token)).Describe(t.Context(), &lakepb.MetastoreDescribeRequest{})
 		return err
 	}
+	cancel := func(token string, headers ...string) error {
+		ctx := metadata.AppendToOutgoingContext(t.Context(), headers...)
+		_, err := lakepb.NewCancellationsClient(d.dial(t, leader.address, "somebody", token)).Cancel(ctx, &lakepb.CancelQueriesRequest{})
+		return err
+	}
 	asBob := []string{"x-lake-principal", "bob", "x-lake-tenant", "default", "x-lake-namespaces", "*"}
 	query := d.queries[0].address
 	for _, c := range []struct {
@@ -219,6 +225,9 @@ func (d *deployment) testCallers(t *testing.T) {
 		{"a worker may use the records", describe(workerToken), codes.OK},
 		{"a user may not", describe(annToken), codes.PermissionDenied},
 		{"a replica may not", describe(queryToken), codes.PermissionDenied},
+		{"a replica may say what is cancelled", cancel(queryToken), codes.OK},
+		{"a user may not", cancel(annToken), codes.PermissionDenied},
+		{"nor a replica for a user", cancel(queryToken, asBob...), codes.PermissionDenied},
 		{"a replica wants a token", get(query, "", ""), codes.Unauthenticated},
 		{"and no certificate", get(query, "", annToken), codes.OK},
 	} {
