@@ -93,10 +93,13 @@ func (c *cancellations) tell(ctx context.Context, queries map[ticket.QueryID]tim
 		_, err := c.authority.Cancel(ctx, req, grpc.WaitForReady(true))
 		return err
 	}))
-	if err == nil || lake.Is(err, lake.Unsupported) {
-		return err
+	if err == nil {
+		return nil
 	}
 	c.watchAgain()
+	if lake.Is(err, lake.Unsupported) {
+		return err // by one member of a group that is being upgraded, or by all
+	}
 	return lake.Errorf(lake.Unavailable, "the query is stopped on this replica, and the others could not be told: ask again: %w", err)
 }
 
