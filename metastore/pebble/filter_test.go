@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/metastore"
 )
 
@@ -61,6 +62,9 @@ func TestKeysOfBeforeAreKnown(t *testing.T) {
 	check := func() {
 		for i := 0; i < n; i += 97 {
 			require.ErrorAs(t, s.Commit(t.Context(), txn(i)), new(*metastore.ConflictError))
+			got, err := s.Get(t.Context(), fmt.Sprint("k/", i))
+			require.NoError(t, err)
+			require.Equal(t, "1", string(got.Value))
 		}
 	}
 	check()
@@ -68,6 +72,10 @@ func TestKeysOfBeforeAreKnown(t *testing.T) {
 	check()
 	require.NoError(t, s.Commit(t.Context(), metastore.Txn{Token: "last", Ops: []metastore.Op{metastore.Create("last", nil)}}))
 	require.False(t, s.keys.mayHold("never"))
+	_, err = s.Get(t.Context(), "never")
+	require.True(t, lake.Is(err, lake.NotFound), "%v", err)
 	require.NoError(t, s.Commit(t.Context(), metastore.Txn{Ops: []metastore.Op{metastore.Create("never", nil)}}))
 	require.True(t, s.keys.mayHold("never"))
+	_, err = s.Get(t.Context(), "never")
+	require.NoError(t, err)
 }

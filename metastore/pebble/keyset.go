@@ -9,8 +9,8 @@ import (
 	driver "github.com/cockroachdb/pebble/v2"
 )
 
-// keyset knows keys that certainly have no record, so that a create need not
-// look. It is filled in the background when a store opens; until then, and in a
+// keyset knows keys that certainly have no record, so that a create, or a read
+// that asks whether something is new, need not look. It is filled in the background when a store opens; until then, and in a
 // database with more than maxKeysetKeys, every key may have one.
 type keyset struct {
 	filter *filter
@@ -21,8 +21,9 @@ type keyset struct {
 // wrong too often to pay.
 const maxKeysetKeys = 4 << 20
 
-// mayHold reports false when there is no record under the key. The caller holds
-// the key's stripe.
+// mayHold reports false when there is no record under the key: a commit adds the
+// key before its record is visible. It stays so while the caller holds the
+// key's stripe; without, it was so at some moment during the call.
 func (k *keyset) mayHold(key string) bool {
 	return !k.ready.Load() || k.filter.has(key)
 }

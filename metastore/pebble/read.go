@@ -21,6 +21,9 @@ func (s *Store) Get(ctx context.Context, key string) (metastore.Record, error) {
 		return metastore.Record{}, err
 	}
 	defer s.leave()
+	if !s.keys.mayHold(key) {
+		return metastore.Record{}, rules.NotFound(key) // and nothing that is not durable was seen
+	}
 	value, err := s.read(recordKey(make([]byte, 0, 128), key))
 	if err != nil {
 		return metastore.Record{}, err
