@@ -276,7 +276,7 @@ func (r whereMaker) condition(depth int) (text string, direct bool) {
 	return fmt.Sprintf("%s %s %s", c.name, r.one("=", "<>", "!=", "<", "<=", ">", ">="), v[0]), sure
 }
 
-var conditionsAsked = flag.Int("conditions", 600, "how many random conditions are answered directly and by the engine")
+var conditionsAsked = flag.Int("conditions", 400, "how many random conditions are answered directly and by the engine")
 
 // TestRandomConditionsAreTheEngines answers conditions directly, and has the
 // engine look at every row for the same ones, where nothing else understands them.

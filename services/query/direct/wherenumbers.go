@@ -94,8 +94,7 @@ func spotsAmongDoubles(numbers []literal.Number, dt arrow.DataType) ([]spot, boo
 // spotsOfExact is for columns and constants that are decimals, or become such. A
 // column has so many digits before and after the point.
 func spotsOfExact(numbers []literal.Number, whole, fraction int, dt arrow.DataType) ([]spot, bool) {
-	factor := new(big.Rat).SetInt(literal.Pow10(max(fraction, 0)))
-	ok := fraction >= 0
+	scale, ok := fraction, fraction >= 0
 	for _, n := range numbers {
 		whole, fraction = max(whole, n.Whole), max(fraction, n.Fraction)
 		ok = ok && n.Float == 0
@@ -105,14 +104,19 @@ func spotsOfExact(numbers []literal.Number, whole, fraction int, dt arrow.DataTy
 	}
 	spots := make([]spot, len(numbers))
 	for i, n := range numbers {
-		below, rest := new(big.Int), new(big.Int)
-		scaled := new(big.Rat).Mul(n.Value, factor)
-		below.DivMod(scaled.Num(), scaled.Denom(), rest)
+		scaled := n.Value
+		if scale > 0 {
+			scaled = new(big.Rat).Mul(scaled, new(big.Rat).SetInt(literal.Pow10(scale)))
+		}
+		below := scaled.Num()
+		if !scaled.IsInt() {
+			below = new(big.Int).Div(below, scaled.Denom()) // which rounds down
+		}
 		value, ok := valueOf(below, dt)
 		if !ok {
 			return nil, false
 		}
-		spots[i] = spot{value, rest.Sign() == 0}
+		spots[i] = spot{value, scaled.IsInt()}
 	}
 	return spots, true
 }

@@ -46,8 +46,12 @@ func timeTypeOf(dt arrow.DataType) (name string, unit time.Duration) {
 			return "TIMESTAMP_NS", unit
 		case t.TimeZone != "":
 			return "TIMESTAMP WITH TIME ZONE", unit
+		case t.Unit == arrow.Second:
+			return "TIMESTAMP_S", unit
+		case t.Unit == arrow.Millisecond:
+			return "TIMESTAMP_MS", unit
 		}
-		return map[arrow.TimeUnit]string{arrow.Second: "TIMESTAMP_S", arrow.Millisecond: "TIMESTAMP_MS", arrow.Microsecond: "TIMESTAMP"}[t.Unit], unit
+		return "TIMESTAMP", unit
 	}
 	return "", 0
 }
@@ -83,10 +87,11 @@ func spotOfMoment(at *big.Int, dt arrow.DataType) (s spot, ok bool) {
 	return spot{value.Int64(), rest.Sign() == 0}, value.IsInt64() && inYears(at)
 }
 
-// inYears leaves out what lies so far from today that SQL may stop to count, or
-// means infinity by it.
+// What lies further from today SQL may not count to, or mean infinity by it.
+var firstDay, endOfDays = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// inYears reports whether a time in nanoseconds lies between them.
 func inYears(at *big.Int) bool {
 	seconds := new(big.Int).Div(at, big.NewInt(int64(time.Second)))
-	first, end := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).Unix(), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
-	return seconds.IsInt64() && seconds.Int64() >= first && seconds.Int64() < end
+	return seconds.IsInt64() && seconds.Int64() >= firstDay.Unix() && seconds.Int64() < endOfDays.Unix()
 }
