@@ -5,6 +5,7 @@ package fold_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"syscall"
 	"testing"
@@ -34,7 +35,8 @@ const (
 )
 
 // benchRows are 5 M rows in batches of a size that scans deliver.
-func benchRows(b *testing.B) input {
+func benchRows(t testing.TB) input {
+	t.Helper()
 	const rows, batch = 5_000_000, 64 << 10
 	field := func(name string, dt arrow.DataType) arrow.Field {
 		return arrow.Field{Name: name, Type: dt, Nullable: true}
@@ -83,15 +85,16 @@ func cpuTime(t testing.TB) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkFold folds 5 M rows. What counts is the processor's time, the median
-// and the least of all runs.
-func BenchmarkFold(b *testing.B) {
-	in := benchRows(b)
+// measured are the specs that are measured, by what they are about.
+func measured() []struct {
+	name string
+	spec fold.Spec
+} {
 	of := func(f fold.Func, column int) fold.Aggregate {
 		return fold.Aggregate{Func: f, Column: column, Filter: -1}
 	}
 	three := []fold.Aggregate{of(fold.CountRows, 0), of(fold.Avg, benchReal), of(fold.Sum, benchInt64)}
-	for _, c := range []struct {
+	return []struct {
 		name string
 		spec fold.Spec
 	}{
@@ -114,7 +117,14 @@ func BenchmarkFold(b *testing.B) {
 		{"by/text/filter", fold.Spec{Keys: []int{benchName}, Aggregates: []fold.Aggregate{{Func: fold.Sum, Column: benchReal, Filter: benchYes}, of(fold.Sum, benchHoles)}}},
 		{"by/text/stddev", fold.Spec{Keys: []int{benchName}, Aggregates: []fold.Aggregate{of(fold.StddevSamp, benchReal)}}},
 		{"by/text/max", fold.Spec{Keys: []int{benchName}, Aggregates: []fold.Aggregate{of(fold.Max, benchText), of(fold.Min, benchReal)}}},
-	} {
+	}
+}
+
+// BenchmarkFold folds 5 M rows. What counts is the processor's time, the median
+// and the least of all runs.
+func BenchmarkFold(b *testing.B) {
+	in := benchRows(b)
+	for _, c := range measured() {
 		b.Run(c.name, func(b *testing.B) {
 			var used []time.Duration
 			for b.Loop() {
@@ -127,5 +137,33 @@ func BenchmarkFold(b *testing.B) {
 			b.ReportMetric(float64(used[len(used)/2].Microseconds())/1000, "cpu-ms/op")
 			b.ReportMetric(float64(used[0].Microseconds())/1000, "least-cpu-ms/op")
 		})
+	}
+}
+
+// TestSpeed compares with the engine, which is handed the same batches, in one
+// run on one machine. It is asked for by name:
+//
+//	LAKE_SPEED=1 go test -run TestSpeed -v ./services/query/fold
+func TestSpeed(t *testing.T) {
+	if os.Getenv("LAKE_SPEED") == "" {
+		t.Skip("set LAKE_SPEED=1 to run: it needs a quiet machine and a minute")
+	}
+	e, in := newEngine(t), benchRows(t)
+	for _, c := range measured() {
+		var own, peer []time.Duration
+		for range 5 {
+			before := cpuTime(t)
+			_, err := in.fold(t, c.spec, 1)
+			require.NoError(t, err)
+			between := cpuTime(t)
+			_, err = in.ask(e, c.spec)
+			require.NoError(t, err)
+			own, peer = append(own, between-before), append(peer, cpuTime(t)-between)
+		}
+		slices.Sort(own)
+		slices.Sort(peer)
+		ratio := float64(own[2]) / float64(peer[2])
+		t.Logf("%-16s fold %6.1f ms  engine %6.1f ms (%.2fx)", c.name, own[2].Seconds()*1000, peer[2].Seconds()*1000, ratio)
+		require.Less(t, ratio, 1.0, "%s: the engine is faster", c.name)
 	}
 }

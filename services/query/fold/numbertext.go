@@ -78,11 +78,15 @@ func (s *textKeys[O]) number(out []uint32, from int) error {
 	for i, e := range ends {
 		size := uint(int(e) - start)
 		if size > shortText || start+shortText > len(content) {
-			n, err := s.rare(start, int(e))
+			end := int(e)
+			if end < start || end > len(content) {
+				return outside(start, end, len(content))
+			}
+			n, err := s.of(content[start:end])
 			if err != nil {
 				return err
 			}
-			out[i], start, short = n, int(e), s.short
+			out[i], start, short = n, end, s.short
 			continue
 		}
 		b := (*[shortText]byte)(content[start:])
@@ -107,18 +111,14 @@ func (s *textKeys[O]) number(out []uint32, from int) error {
 	return nil
 }
 
-// rare is the number of a text that is long, or at the end of the column.
-func (s *textKeys[O]) rare(start, end int) (uint32, error) {
-	if end < start || end > len(s.bytes) {
-		return 0, outside(start, end, len(s.bytes))
-	}
-	return s.of(s.bytes[start:end])
-}
-
 // of is the number of a text.
 func (s *textKeys[O]) of(v []byte) (uint32, error) {
 	if len(v) > shortText {
-		return s.ofLong(v)
+		h := hashLong(v)
+		if slot := &s.long[h&uint64(len(s.long)-1)]; slot.hash == h && slot.number != 0 && bytes.Equal(s.text(slot.number), v) {
+			return slot.number, nil
+		}
+		return s.ofLong(v, h)
 	}
 	var room [shortText]byte
 	copy(room[:], v)
@@ -189,13 +189,13 @@ func hashLong(v []byte) uint64 {
 	h := uint64(len(v))
 	end := v[len(v)-shortText:]
 	for ; len(v) > shortText; v = v[shortText:] {
-		h = hash(h^binary.LittleEndian.Uint64(v), binary.LittleEndian.Uint64(v[8:]))
+		h = hash(h^binary.LittleEndian.Uint64(v[:8]), binary.LittleEndian.Uint64(v[8:16]))
 	}
 	return hash(h^binary.LittleEndian.Uint64(end), binary.LittleEndian.Uint64(end[8:]))
 }
 
-func (s *textKeys[O]) ofLong(v []byte) (uint32, error) {
-	h := hashLong(v)
+// ofLong is the number of a text that has such a hash.
+func (s *textKeys[O]) ofLong(v []byte, h uint64) (uint32, error) {
 	for at := range uint64(maxProbes) {
 		slot := &s.long[(h+at)&uint64(len(s.long)-1)]
 		if slot.number == 0 {
