@@ -118,6 +118,7 @@ func TestSummariesArePlannedAsTheEnginePlansThem(t *testing.T) {
 		"SELECT stddev(f64), stddev_samp(f32), stddev_pop(key), variance(i8), var_samp(f64_null), var_pop(u32) FROM lab.t",
 		"SELECT KEY, text_null AS t, count(*) FROM lab.t GROUP BY text_null, key ORDER BY t",
 		"SELECT DISTINCT b, i8_null, u64, day, us, text FROM lab.t",
+		"SELECT sum(dec), sum(dec_null) AS d, count(dec) FROM lab.t",
 		"SELECT t.text AS x, T.KEY, max(t.key), min(T.\"Key\") FROM lab.t GROUP BY t.text, key",
 	} {
 		requireSamePlan(t, g, everyType(), sql)
@@ -145,7 +146,7 @@ func TestASummaryIsTheEngines(t *testing.T) {
 	one := func(of ...string) string { return of[rng.IntN(len(of))] }
 	call := func() string {
 		arguments := map[string][]string{
-			"sum": {"key", "i8", "i32_null", "u8", "u64", "f32", "f64", "f64_null"}, "count": {"*", "1", "text_null", "pose_null", "key"},
+			"sum": {"key", "i8", "i32_null", "u8", "u64", "f32", "f64", "f64_null", "dec", "dec_null"}, "count": {"*", "1", "text_null", "pose_null", "key"},
 			"min": {"key", "text", "text_null", "f64", "day", "us", "u16"}, "max": {"key", "text_null", "f32_null", "i32_null", "b", "us_null"},
 			"avg": {"key", "i32_null", "f32", "f64_null", "u64"}, "stddev": {"key", "f64"}, "var_pop": {"key", "i32_null"},
 		}

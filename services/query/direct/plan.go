@@ -46,7 +46,8 @@ func (s *Statement) fields(table *arrow.Schema) ([]arrow.Field, bool) {
 		var stored arrow.DataType
 		if c.Name != "" {
 			at, ok := columnNamed(table, c.Name)
-			if !ok || !inSQL(table.Field(at).Type) {
+			dt := table.Field(at).Type
+			if !ok || !inSQL(dt) && (c.Func == 0 || dt.ID() != arrow.DECIMAL128) {
 				return nil, false
 			}
 			fields[i] = table.Field(at)
