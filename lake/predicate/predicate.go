@@ -2,9 +2,9 @@
 
 // Package predicate says which rows a reader wants, in terms simple enough to
 // hold against what is known of many rows at once: their smallest and largest
-// value and how many are null. It is used to leave data unread, never to filter
-// rows, so whoever makes a predicate may ask for more rows than are wanted, and
-// never for fewer.
+// value and how many are null. It is used to leave data unread, so whoever makes
+// a predicate may ask for more rows than are wanted, and never for fewer; unless
+// rows are filtered by it, for which it has to say exactly which are wanted.
 package predicate
 
 import "math/big"

@@ -104,7 +104,7 @@ func (s *Server) check(ctx context.Context, sql string) (gate.Parsed, error) {
 		return err
 	})
 	if err == nil {
-		s.memo.checked.put(sql, parsed, 2*len(sql)+parsed.Filters.Bytes())
+		s.memo.checked.put(sql, parsed, 2*len(sql)+parsed.Filters.Bytes()+parsed.Direct.Bytes())
 	}
 	return parsed, err
 }

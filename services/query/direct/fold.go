@@ -8,7 +8,6 @@ import (
 	"io"
 	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -89,10 +88,6 @@ func (s *Statement) groupColumn(table *arrow.Schema, name string) (int, bool) {
 		name = s.Columns[at].Name
 	}
 	return columnNamed(table, name)
-}
-
-func hasColumn(table *arrow.Schema, name string) bool {
-	return slices.ContainsFunc(table.Fields(), func(f arrow.Field) bool { return strings.EqualFold(f.Name, name) })
 }
 
 // aggregate is a call over columns, each at the place it is given.

@@ -105,8 +105,8 @@ func (s *Statement) plainNames(table *arrow.Schema) bool {
 // columnNamed finds a column without regard to case, as SQL does. Two that
 // match are the engine's to tell apart.
 func columnNamed(table *arrow.Schema, name string) (at int, ok bool) {
-	for i, f := range table.Fields() {
-		if strings.EqualFold(f.Name, name) {
+	for i := range table.NumFields() {
+		if strings.EqualFold(table.Field(i).Name, name) {
 			if ok {
 				return 0, false
 			}
@@ -114,4 +114,13 @@ func columnNamed(table *arrow.Schema, name string) (at int, ok bool) {
 		}
 	}
 	return at, ok
+}
+
+func hasColumn(table *arrow.Schema, name string) bool {
+	for i := range table.NumFields() {
+		if strings.EqualFold(table.Field(i).Name, name) {
+			return true
+		}
+	}
+	return false
 }

@@ -68,6 +68,27 @@ func Read(node map[string]any) *Statement {
 	return s
 }
 
+// Bytes is about how much memory the statement takes; nil takes none.
+func (s *Statement) Bytes() int {
+	if s == nil {
+		return 0
+	}
+	const each = 128
+	n := each * (1 + len(s.Columns) + tests(s.Where))
+	if s.Summary != nil {
+		n += each * (len(s.Summary.Groups) + len(s.Summary.Order))
+	}
+	return n
+}
+
+// tests counts conditions and their constants.
+func tests(all []Condition) (n int) {
+	for _, c := range all {
+		n += 1 + len(c.Values) + tests(c.Parts)
+	}
+	return n
+}
+
 // reader reads a statement off its syntax tree.
 type reader struct {
 	*Statement
