@@ -26,7 +26,6 @@ type stagedAppend struct {
 	operation   catalog.Operation
 	data        engine.Data
 	begun       time.Time    // when staging the data began
-	taken       time.Time    // when it was taken into a group
 	done        chan outcome // receives once
 }
 
@@ -41,7 +40,6 @@ type committers struct {
 	server *Server
 	mu     sync.Mutex
 	queues map[lake.TableName][]*stagedAppend
-	crowds map[lake.TableName]*crowd
 }
 
 func newCommitters(s *Server) *committers {
@@ -59,16 +57,11 @@ func (c *committers) submit(ctx context.Context, table lake.TableName, a *staged
 		return appended{}, lake.Errorf(lake.Exhausted, "%d appends wait for their commit: try again", len(queue))
 	}
 	c.queues[table] = append(queue, a)
-	crowd := c.crowd(table)
-	crowd.arrive(len(queue) + 1)
 	c.mu.Unlock()
 	if !running {
 		c.server.working.Go(func() { c.run(ctx, table) })
 	}
 	out := <-a.done
-	c.mu.Lock()
-	crowd.leave(time.Since(a.taken))
-	c.mu.Unlock()
 	return out.result, out.err
 }
 
@@ -77,7 +70,6 @@ func (c *committers) run(ctx context.Context, table lake.TableName) {
 	w := committer{server: c.server, name: table}
 	defer w.landed()
 	for {
-		c.gather(table)
 		group := c.next(table)
 		if len(group) == 0 {
 			return
@@ -103,10 +95,6 @@ func (c *committers) next(table lake.TableName) []*stagedAppend {
 		return nil
 	}
 	n := min(len(queue), catalog.MaxGroup)
-	now := time.Now()
-	for _, a := range queue[:n] {
-		a.taken = now
-	}
 	c.queues[table] = queue[n:len(queue):len(queue)]
 	return queue[:n:n]
 }

@@ -114,7 +114,7 @@ func TestSummariesArePlannedAsTheEnginePlansThem(t *testing.T) {
 		"SELECT count(*), count(1), count(key), count(tags), count(bytes_null) FROM lab.t",
 		"SELECT sum(i8), sum(i16_null), sum(i32), sum(key), sum(u8), sum(u16), sum(u32), sum(u64), sum(f32), sum(f64_null) FROM lab.t",
 		"SELECT avg(i8), mean(key), avg(u64) FILTER (WHERE b), avg(f32), avg(f64) AS a FROM lab.t WHERE key = ?",
-		"SELECT min(i8), max(i32), min(key), max(u64), min(f32), max(f64), min(text), max(text_null), min(day), max(us_null) FROM lab.t",
+		"SELECT min(i8), max(i32), min(key), max(u64), min(f32), max(f64), min(text), max(text_null), min(day), max(us_null), min(utc) FROM lab.t",
 		"SELECT stddev(f64), stddev_samp(f32), stddev_pop(key), variance(i8), var_samp(f64_null), var_pop(u32) FROM lab.t",
 		"SELECT KEY, text_null AS t, count(*) FROM lab.t GROUP BY text_null, key ORDER BY t",
 		"SELECT DISTINCT b, i8_null, u64, day, us, text FROM lab.t",
@@ -147,7 +147,7 @@ func TestASummaryIsTheEngines(t *testing.T) {
 	call := func() string {
 		arguments := map[string][]string{
 			"sum": {"key", "i8", "i32_null", "u8", "u64", "f32", "f64", "f64_null", "dec", "dec_null"}, "count": {"*", "1", "text_null", "pose_null", "key"},
-			"min": {"key", "text", "text_null", "f64", "day", "us", "u16"}, "max": {"key", "text_null", "f32_null", "i32_null", "b", "us_null"},
+			"min": {"key", "text", "text_null", "f64", "day", "us", "utc_null", "u16"}, "max": {"key", "text_null", "f32_null", "i32_null", "b", "us_null"},
 			"avg": {"key", "i32_null", "f32", "f64_null", "u64"}, "stddev": {"key", "f64"}, "var_pop": {"key", "i32_null"},
 		}
 		f := one("sum", "count", "count", "min", "max", "avg", "stddev", "var_pop")

@@ -67,14 +67,15 @@ func sumType(dt arrow.DataType) (arrow.DataType, bool) {
 }
 
 // ordered are the types whose smallest value comes back in the same type: a
-// computed text is utf8, a computed timestamp has microseconds.
+// computed text is utf8, a computed timestamp has microseconds, in UTC if in a
+// zone.
 func ordered(dt arrow.DataType) bool {
 	switch dt.ID() {
 	case arrow.BOOL, arrow.STRING, arrow.DATE32:
 		return true
 	case arrow.TIMESTAMP:
 		t, _ := dt.(*arrow.TimestampType)
-		return t.Unit == arrow.Microsecond && t.TimeZone == ""
+		return t.Unit == arrow.Microsecond && (t.TimeZone == "" || t.TimeZone == "UTC")
 	}
 	return isNumber(dt)
 }
