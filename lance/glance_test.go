@@ -43,7 +43,8 @@ func TestGlanceLosesNothing(t *testing.T) {
 		options := ScanOptions{
 			Ordered: true, BatchRows: rapid.IntRange(1, 20).Draw(rt, "batch"),
 			BatchBytes: rapid.SampledFrom([]int{0, 1, 200, 1000}).Draw(rt, "bytes"),
-			Columns:    rapid.SampledFrom([][]int{nil, {1, 3}, {3, 0}, {2}}).Draw(rt, "columns"),
+			// Each choice tells rows apart: names and poses alone are null in every fifth.
+			Columns: rapid.SampledFrom([][]int{nil, {1, 2}, {3, 0}, {2}}).Draw(rt, "columns"),
 		}
 		all := collect(t, d, options)
 		only := options
