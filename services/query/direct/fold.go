@@ -108,8 +108,14 @@ func (c Column) aggregate(table *arrow.Schema, place func(int) int) (a fold.Aggr
 		}
 		a.Filter = place(column)
 	}
-	dt, ok = c.Func.Type(dt)
-	return a, arrow.Field{Name: c.Call, Type: dt, Nullable: true}, ok
+	field, ok = c.called(dt)
+	return a, field, ok
+}
+
+// called is the field of a call over a column of a type, nil for none.
+func (c Column) called(dt arrow.DataType) (arrow.Field, bool) {
+	dt, ok := c.Func.Type(dt)
+	return arrow.Field{Name: c.Call, Type: dt, Nullable: true}, ok
 }
 
 // Threads is how many threads are worth folding a table's rows.
@@ -144,18 +150,21 @@ func (r *Reading) Summarize(ctx context.Context, table rowfilter.Source, threads
 
 // foldAll folds a scan, on several threads where there is much of it.
 func (r *Reading) foldAll(ctx context.Context, table rowfilter.Source, opts engine.ScanOptions, threads int) (arrow.RecordBatch, error) {
+	schema := engine.Project(table.Schema(), opts.Columns)
+	folds := make([]*fold.Fold, threads)
+	for i := range folds {
+		var err error
+		if folds[i], err = fold.New(schema, r.folding.spec); err != nil {
+			return nil, err
+		}
+	}
 	scan, err := table.Scan(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
-	schema := fieldsOf(table.Schema(), opts.Columns)
-	folds := make([]*fold.Fold, threads)
 	g, ctx := errgroup.WithContext(ctx)
-	for i := range folds {
-		if folds[i], err = fold.New(schema, r.folding.spec); err != nil {
-			return nil, errors.Join(err, scan.Close())
-		}
-		g.Go(func() error { return foldScan(ctx, scan, folds[i]) })
+	for _, f := range folds {
+		g.Go(func() error { return foldScan(ctx, scan, f) })
 	}
 	if err := errors.Join(g.Wait(), scan.Close()); err != nil {
 		return nil, err
@@ -183,14 +192,6 @@ func foldScan(ctx context.Context, scan engine.Scan, f *fold.Fold) error {
 			return err
 		}
 	}
-}
-
-func fieldsOf(table *arrow.Schema, columns []int) *arrow.Schema {
-	fields := make([]arrow.Field, len(columns))
-	for i, c := range columns {
-		fields[i] = table.Field(c)
-	}
-	return arrow.NewSchema(fields, nil)
 }
 
 // wanted sorts a result and takes the rows of it that are wanted.

@@ -46,19 +46,20 @@ func (s *Statement) fields(table *arrow.Schema) ([]arrow.Field, bool) {
 		var stored arrow.DataType
 		if c.Name != "" {
 			at, ok := columnNamed(table, c.Name)
-			dt := table.Field(at).Type
-			if !ok || !inSQL(dt) && (c.Func == 0 || dt.ID() != arrow.DECIMAL128) {
+			if !ok {
 				return nil, false
 			}
 			fields[i] = table.Field(at)
 			stored = fields[i].Type
-		}
-		if c.Func != 0 {
-			dt, ok := c.Func.Type(stored)
-			if !ok {
+			if !inSQL(stored) && (c.Func == 0 || stored.ID() != arrow.DECIMAL128) {
 				return nil, false
 			}
-			fields[i] = arrow.Field{Name: c.Call, Type: dt, Nullable: true}
+		}
+		if c.Func != 0 {
+			var ok bool
+			if fields[i], ok = c.called(stored); !ok {
+				return nil, false
+			}
 		}
 		if c.As != "" {
 			fields[i].Name = c.As

@@ -92,31 +92,17 @@ func (s reader) readOrder(n tree.Object) bool {
 		return false
 	}
 	for _, v := range orders {
-		n, _ := v.(tree.Object)
-		var o Order
-		switch n["type"] {
-		case "DESCENDING":
-			o.Descending = true
-		case "ASCENDING", "ORDER_DEFAULT":
-		default:
-			return false
-		}
-		switch n["null_order"] {
-		case "NULLS_FIRST", "NULLS FIRST":
-			o.NullsFirst = true
-		case "NULLS_LAST", "NULLS LAST", "ORDER_DEFAULT":
-		default:
-			return false
-		}
-		if !tree.NothingBut(n, "type", "null_order", "expression") || !s.orderBy(n["expression"], o, len(orders) == 1) {
+		by, ok := tree.OrderOf(v)
+		if !ok || !s.orderBy(by, len(orders) == 1) {
 			return false
 		}
 	}
 	return true
 }
 
-func (s reader) orderBy(v any, o Order, alone bool) bool {
-	n, _ := v.(tree.Object)
+func (s reader) orderBy(by tree.Order, alone bool) bool {
+	o := Order{Descending: by.Descending, NullsFirst: by.NullsFirst}
+	n, _ := by.Expression.(tree.Object)
 	if n["class"] == "STAR" {
 		if !alone || n["columns"] != true || !tree.NothingBut(n, "class", "type", "query_location", "columns") {
 			return false

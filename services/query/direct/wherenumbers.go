@@ -10,16 +10,6 @@ import (
 	"github.com/lakeplane/lake/services/query/literal"
 )
 
-// wholeDigits are how many digits SQL gives a column of whole numbers when it
-// makes them decimals.
-var wholeDigits = map[arrow.Type]int{
-	arrow.INT8: 3, arrow.INT16: 5, arrow.INT32: 10, arrow.INT64: 19, arrow.UINT8: 3, arrow.UINT16: 5, arrow.UINT32: 10, arrow.UINT64: 20,
-}
-
-// maxDigits are those of SQL's widest decimal. What needs more it compares in
-// floating point.
-const maxDigits = 38
-
 // spotsOfNumbers follows SQL: with floating-point columns and constants it
 // compares in floating point, with the number of bits that the widest of them
 // has, and everything else as exact decimals.
@@ -36,10 +26,10 @@ func spotsOfNumbers(numbers []literal.Number, dt arrow.DataType) ([]spot, bool) 
 	case id == arrow.DECIMAL128:
 		t := dt.(*arrow.Decimal128Type)
 		return spotsOfExact(numbers, int(t.Precision-t.Scale), int(t.Scale), dt)
-	case wholeDigits[id] > 0 && double:
+	case literal.ColumnDigits(dt) > 0 && double:
 		return spotsAmongDoubles(numbers, dt)
-	case wholeDigits[id] > 0:
-		return spotsOfExact(numbers, wholeDigits[id], 0, dt)
+	case literal.ColumnDigits(dt) > 0:
+		return spotsOfExact(numbers, literal.ColumnDigits(dt), 0, dt)
 	}
 	return nil, false
 }
@@ -99,7 +89,7 @@ func spotsOfExact(numbers []literal.Number, whole, fraction int, dt arrow.DataTy
 		whole, fraction = max(whole, n.Whole), max(fraction, n.Fraction)
 		ok = ok && n.Float == 0
 	}
-	if !ok || fraction > 0 && whole+fraction > maxDigits {
+	if !ok || fraction > 0 && whole+fraction > literal.MaxDigits {
 		return nil, false
 	}
 	spots := make([]spot, len(numbers))

@@ -45,11 +45,18 @@ type source[T number] interface {
 // stored is a source of values that lie in a buffer as they are.
 type stored[T number] struct{ values []T }
 
-func (s *stored[T]) bind(a arrow.Array) error {
-	if s.values = arrow.GetValues[T](a.Data(), 1); len(s.values) < a.Len() {
-		return lake.Errorf(lake.Corrupt, "there are %d values for %d rows", len(s.values), a.Len())
+func (s *stored[T]) bind(a arrow.Array) (err error) {
+	s.values, err = valuesOf[T](a)
+	return err
+}
+
+// valuesOf are the values of an array of fixed width, one for each row.
+func valuesOf[T arrow.FixedWidthType](a arrow.Array) ([]T, error) {
+	values := arrow.GetValues[T](a.Data(), 1)
+	if len(values) < a.Len() {
+		return nil, lake.Errorf(lake.Corrupt, "there are %d values for %d rows", len(values), a.Len())
 	}
-	return nil
+	return values, nil
 }
 
 func (s *stored[T]) slice(from, n int) []T { return s.values[from : from+n] }

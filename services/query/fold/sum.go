@@ -8,8 +8,6 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
-
-	"github.com/lakeplane/lake/lake"
 )
 
 // wide is a whole number of 128 bits.
@@ -196,11 +194,9 @@ type decimals struct {
 	sums   []wide
 }
 
-func (s *decimals) bind(a arrow.Array) error {
-	if s.values = arrow.GetValues[decimal128.Num](a.Data(), 1); len(s.values) < a.Len() {
-		return lake.Errorf(lake.Corrupt, "there are %d values for %d rows", len(s.values), a.Len())
-	}
-	return nil
+func (s *decimals) bind(a arrow.Array) (err error) {
+	s.values, err = valuesOf[decimal128.Num](a)
+	return err
 }
 
 func (s *decimals) add(from, n int, sel *selection) error {

@@ -13,6 +13,8 @@ import (
 	"math/big"
 	"strconv"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"github.com/lakeplane/lake/services/query/tree"
 )
 
@@ -85,6 +87,18 @@ func Of(v any) Value {
 var integerDigits = map[any]int{
 	"TINYINT": 3, "SMALLINT": 5, "INTEGER": 10, "BIGINT": 19, "UTINYINT": 3, "USMALLINT": 5, "UINTEGER": 10, "UBIGINT": 20,
 }
+
+// ColumnDigits are how many digits SQL gives a column of whole numbers when it
+// makes them decimals; 0 for other types.
+func ColumnDigits(dt arrow.DataType) int { return columnDigits[dt.ID()] }
+
+var columnDigits = map[arrow.Type]int{
+	arrow.INT8: 3, arrow.INT16: 5, arrow.INT32: 10, arrow.INT64: 19, arrow.UINT8: 3, arrow.UINT16: 5, arrow.UINT32: 10, arrow.UINT64: 20,
+}
+
+// MaxDigits are those of SQL's widest decimal. What needs more, SQL rounds or
+// compares in floating point.
+const MaxDigits = 38
 
 func constantOf(v tree.Object) Value {
 	if v["is_null"] == true {

@@ -100,15 +100,6 @@ func isBytes(dt arrow.DataType) bool {
 	return false
 }
 
-// columnDigits are how many digits SQL gives a column in a decimal.
-var columnDigits = map[arrow.Type]int{
-	arrow.INT8: 3, arrow.INT16: 5, arrow.INT32: 10, arrow.INT64: 19, arrow.UINT8: 3, arrow.UINT16: 5, arrow.UINT32: 10, arrow.UINT64: 20,
-}
-
-// maxDigits are those of SQL's widest decimal. Where two types need more
-// between them, SQL may round; nothing is made of it here.
-const maxDigits = 38
-
 // The values that are looked at here.
 type (
 	number literal.Number
@@ -124,14 +115,14 @@ func (n number) within(dt arrow.DataType) (interval, bool) {
 		return n.floats(64)
 	case arrow.DECIMAL128:
 		t := dt.(*arrow.Decimal128Type)
-		if t.Scale < 0 || n.Float == 0 && max(n.Whole, int(t.Precision-t.Scale))+max(n.Fraction, int(t.Scale)) > maxDigits {
+		if t.Scale < 0 || n.Float == 0 && max(n.Whole, int(t.Precision-t.Scale))+max(n.Fraction, int(t.Scale)) > literal.MaxDigits {
 			return interval{}, false
 		}
 		low, high := n.around(int(t.Scale))
 		return interval{low, high}, true
 	}
-	digits := columnDigits[dt.ID()]
-	if digits == 0 || n.Float == 0 && n.Fraction > 0 && max(n.Whole, digits)+n.Fraction > maxDigits {
+	digits := literal.ColumnDigits(dt)
+	if digits == 0 || n.Float == 0 && n.Fraction > 0 && max(n.Whole, digits)+n.Fraction > literal.MaxDigits {
 		return interval{}, false
 	}
 	low, high := n.around(0)
@@ -218,7 +209,7 @@ func (w words) within(dt arrow.DataType) (interval, bool) {
 		return interval{w.Value, w.Value}, (w.As == "" || w.As == "BLOB") && plainBytes(w.Value)
 	case w.As == "VARCHAR" || w.As == "BLOB":
 		return interval{}, false
-	case !typed && columnDigits[dt.ID()] > 0:
+	case !typed && literal.ColumnDigits(dt) > 0:
 		n, ok := literal.WholeText(w.Value)
 		if !ok {
 			return interval{}, false

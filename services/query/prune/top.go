@@ -96,18 +96,11 @@ func (t *top) readOrder(v any) bool {
 	if n["type"] != "ORDER_MODIFIER" || len(orders) == 0 || !tree.NothingBut(n, "type", "orders") {
 		return false
 	}
-	first, _ := orders[0].(object)
-	switch first["type"] {
-	case "DESCENDING":
-		t.descending = true
-	case "ASCENDING", "ORDER_DEFAULT":
-	default:
+	first, ok := tree.OrderOf(orders[0])
+	if !ok || first.NullsFirst {
 		return false
 	}
-	if nulls := text(first["null_order"]); nulls != "ORDER_DEFAULT" && nulls != "NULLS_LAST" && nulls != "NULLS LAST" {
-		return false
-	}
-	t.column = column(first["expression"])
+	t.descending, t.column = first.Descending, column(first.Expression)
 	return t.column != nil
 }
 

@@ -22,7 +22,7 @@ func Pick(batch arrow.RecordBatch, rows []int32) arrow.RecordBatch {
 	return pick(batch, rows, len(rows))
 }
 
-// pick makes a batch of some rows, which are ascending; nil when one of the
+// pick is Pick, and nil as well when one of the
 // columns would have to be put together of more than runs slices, or cannot be.
 func pick(batch arrow.RecordBatch, rows []int32, runs int) arrow.RecordBatch {
 	columns := make([]arrow.Array, 0, batch.NumCols())

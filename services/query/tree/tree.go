@@ -71,6 +71,34 @@ func Count(v any) (int64, bool) {
 	return n, ok && whole && n >= 0
 }
 
+// Order is something that rows are sorted by. Nulls come last unless they are
+// said to be first.
+type Order struct {
+	Expression             any
+	Descending, NullsFirst bool
+}
+
+// OrderOf reads one of the orders of an ORDER BY.
+func OrderOf(v any) (o Order, ok bool) {
+	n, _ := v.(Object)
+	switch n["type"] {
+	case "DESCENDING":
+		o.Descending = true
+	case "ASCENDING", "ORDER_DEFAULT":
+	default:
+		return o, false
+	}
+	switch n["null_order"] {
+	case "NULLS_FIRST", "NULLS FIRST":
+		o.NullsFirst = true
+	case "NULLS_LAST", "NULLS LAST", "ORDER_DEFAULT":
+	default:
+		return o, false
+	}
+	o.Expression = n["expression"]
+	return o, NothingBut(n, "type", "null_order", "expression")
+}
+
 // IsTable reports whether a value is a table alone, all of it, under its own
 // column names.
 func IsTable(v any) bool {
