@@ -10,8 +10,9 @@ import (
 )
 
 // keyset knows keys that certainly have no record, so that a create, or a read
-// that asks whether something is new, need not look. It is filled in the background when a store opens; until then, and in a
-// database with more than maxKeysetKeys, every key may have one.
+// that asks whether something is new, need not look. It is filled in the
+// background when a store opens; until then, and in a database with more than
+// maxKeysetKeys, every key may have one.
 type keyset struct {
 	filter *filter
 	ready  atomic.Bool

@@ -18,15 +18,7 @@ var _ objstore.Stager = (*Store)(nil)
 // Stage implements [objstore.Stager]. A put syncs the file, links it and syncs
 // the folder; here the file is linked first, and both are synced at once.
 func (s *Store) Stage(ctx context.Context, key string, data []byte) error {
-	w, err := s.create(ctx, key)
-	if err != nil {
-		return err
-	}
-	defer w.giveUp()
-	if _, err := w.Write(data); err != nil {
-		return err
-	}
-	err = w.stage()
+	err := s.write(ctx, key, data, (*writer).stage)
 	if errors.Is(err, objstore.ErrExists) {
 		// An attempt before this one, perhaps, of which only the name is durable.
 		return errors.Join(err, s.syncObject(key))

@@ -82,6 +82,11 @@ func (s *Store) leave() { s.gate.RUnlock() }
 
 // Put implements [objstore.Store].
 func (s *Store) Put(ctx context.Context, key string, data []byte) error {
+	return s.write(ctx, key, data, (*writer).Commit)
+}
+
+// write makes an object of data; finish gives it its name.
+func (s *Store) write(ctx context.Context, key string, data []byte, finish func(*writer) error) error {
 	w, err := s.create(ctx, key)
 	if err != nil {
 		return err
@@ -90,7 +95,7 @@ func (s *Store) Put(ctx context.Context, key string, data []byte) error {
 	if _, err := w.Write(data); err != nil {
 		return err
 	}
-	return w.Commit()
+	return finish(w)
 }
 
 // Close gives up the root. Objects that are open stay good; writers fail. It

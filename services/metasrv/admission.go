@@ -31,12 +31,6 @@ func newAdmission(opts AppendOptions, m *metrics) *admission {
 // enter waits for a slot and for the bytes that the append may turn out to
 // have. It fails with lake.Exhausted when the wait is over.
 func (a *admission) enter(ctx context.Context, bytes int64) (*permit, error) {
-	if ctx.Err() == nil && a.slots.TryAcquire(1) {
-		if a.bytes.TryAcquire(bytes) {
-			return a.admit(bytes), nil
-		}
-		a.slots.Release(1)
-	}
 	wait, cancel := context.WithTimeout(ctx, a.opts.Wait)
 	defer cancel()
 	if a.slots.Acquire(wait, 1) != nil {
@@ -46,13 +40,9 @@ func (a *admission) enter(ctx context.Context, bytes int64) (*permit, error) {
 		a.slots.Release(1)
 		return nil, a.refuse(ctx, "the %d bytes for appends are reserved", a.opts.BufferedBytes)
 	}
-	return a.admit(bytes), nil
-}
-
-func (a *admission) admit(bytes int64) *permit {
 	a.metrics.admitted("admitted")
 	a.metrics.hold(1, bytes)
-	return &permit{admission: a, held: bytes}
+	return &permit{admission: a, held: bytes}, nil
 }
 
 func (a *admission) refuse(ctx context.Context, format string, args ...any) error {
