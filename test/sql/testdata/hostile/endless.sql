@@ -47,7 +47,7 @@ SELECT count(*) FROM (SELECT sum(i) OVER (ORDER BY i RANGE BETWEEN 1000000 PRECE
 ### deadline|memory
 SELECT count(*) FROM lab.events a ASOF JOIN (SELECT i AS value FROM range(1000000000) t(i)) b ON a.value >= b.value
 ### deadline|memory
-SELECT count(*) FROM range(1000000000) a POSITIONAL JOIN range(1000000000) b
+SELECT count(*) FROM range(1000000000000) a POSITIONAL JOIN range(1000000000000) b
 ### deadline|memory
 SELECT count(*) FROM lab.events a, LATERAL (SELECT count(*) AS n FROM lab.events b WHERE b.value < a.value) l WHERE l.n < 0
 ### deadline|memory
@@ -67,7 +67,7 @@ SELECT sum(list_sum(range(least(i, 1000000)))) FROM range(1000000000) t(i)
 ### deadline|memory
 SELECT max(list_sort(list_transform(range(100000), lambda x: hash(x + i)))) FROM range(1000000) t(i)
 ### deadline
-SELECT count(*) FROM range(10000000000) USING SAMPLE 1 ROWS
+SELECT count(*) FROM range(10000000000000) USING SAMPLE 1 ROWS
 ### deadline|memory
 SELECT * FROM range(10000000000) USING SAMPLE reservoir(1000000000 ROWS)
 ### fine|deadline
