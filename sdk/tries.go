@@ -138,8 +138,32 @@ func (t *tries) end(result AppendResult, err error) {
 	t.client.observer.Outcome(e)
 }
 
-// attempt sends the append once. sent is false when no message of it left.
+// attempt sends the append once, in a session if there is one for it. sent is
+// false when no message of it left.
 func (t *tries) attempt(ctx context.Context) (result AppendResult, sent bool, err error) {
+	if t.count > 1 {
+		return t.call(ctx)
+	}
+	s := t.client.sessions.of(t.command, t.data)
+	if s == nil {
+		return t.call(ctx)
+	}
+	told, sent, err := s.append(ctx, t.command, t.data)
+	if errors.Is(err, errSession) {
+		t.ambiguous = t.ambiguous || sent
+		return t.call(ctx)
+	}
+	if again, unknown := judge(err); err != nil && again && unknown {
+		s.retire() // another server may know better
+	}
+	if err == nil {
+		result, err = t.acknowledged(told)
+	}
+	return result, sent, err
+}
+
+// call sends the append by a call of its own.
+func (t *tries) call(ctx context.Context) (result AppendResult, sent bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ctx = metadata.AppendToOutgoingContext(ctx, appendwire.SizeHeader, strconv.FormatInt(t.data.bytes, 10))
@@ -189,6 +213,10 @@ func (t *tries) result(ack *flight.PutResult) (AppendResult, error) {
 	if err := proto.Unmarshal(ack.GetAppMetadata(), &r); err != nil {
 		return AppendResult{}, lake.Errorf(lake.Undetermined, "the server's acknowledgement is not readable: %w", err)
 	}
+	return t.acknowledged(&r)
+}
+
+func (t *tries) acknowledged(r *lakepb.AppendResult) (AppendResult, error) {
 	inc, err := lake.ParseID(r.GetIncarnation())
 	if err != nil || r.GetVersion() == 0 {
 		return AppendResult{}, lake.Errorf(lake.Undetermined, "the server's acknowledgement names no version")

@@ -14,6 +14,7 @@ package lakepb
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	anypb "google.golang.org/protobuf/types/known/anypb"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
@@ -2844,12 +2845,328 @@ func (x *AppendResult) GetIncarnation() string {
 	return ""
 }
 
+// AppendSessionCommand opens a DoPut that carries many small appends to one
+// table, packed as an AppendCommand is. The message that carries it holds the
+// schema of all of them; each message after it is one append: one record batch,
+// and an AppendSessionItem as app_metadata. The server's first PutResult is empty
+// and says that the session is open: until then no append of it was applied. The
+// others hold AppendSessionResults, in the order in which appends end. An append in a session is the same operation, with the same
+// digest, as one in a DoPut of its own, and either may repeat the other.
+//
+// When the server ends the session, appends without an answer may or may not
+// have been applied: they are to be sent again, as they were.
+type AppendSessionCommand struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  *TableName             `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// As in AppendCommand, for every append of the session.
+	Incarnation   string `protobuf:"bytes,2,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AppendSessionCommand) Reset() {
+	*x = AppendSessionCommand{}
+	mi := &file_lake_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AppendSessionCommand) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AppendSessionCommand) ProtoMessage() {}
+
+func (x *AppendSessionCommand) ProtoReflect() protoreflect.Message {
+	mi := &file_lake_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AppendSessionCommand.ProtoReflect.Descriptor instead.
+func (*AppendSessionCommand) Descriptor() ([]byte, []int) {
+	return file_lake_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *AppendSessionCommand) GetName() *TableName {
+	if x != nil {
+		return x.Name
+	}
+	return nil
+}
+
+func (x *AppendSessionCommand) GetIncarnation() string {
+	if x != nil {
+		return x.Incarnation
+	}
+	return ""
+}
+
+// AppendSessionItem is the app_metadata of the record batch that is one append.
+// The digest covers the schema and the batch as if they came without it.
+type AppendSessionItem struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	OperationId   []byte                 `protobuf:"bytes,1,opt,name=operation_id,json=operationId,proto3" json:"operation_id,omitempty"` // 16 bytes
+	PayloadSha256 []byte                 `protobuf:"bytes,2,opt,name=payload_sha256,json=payloadSha256,proto3" json:"payload_sha256,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AppendSessionItem) Reset() {
+	*x = AppendSessionItem{}
+	mi := &file_lake_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AppendSessionItem) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AppendSessionItem) ProtoMessage() {}
+
+func (x *AppendSessionItem) ProtoReflect() protoreflect.Message {
+	mi := &file_lake_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AppendSessionItem.ProtoReflect.Descriptor instead.
+func (*AppendSessionItem) Descriptor() ([]byte, []int) {
+	return file_lake_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *AppendSessionItem) GetOperationId() []byte {
+	if x != nil {
+		return x.OperationId
+	}
+	return nil
+}
+
+func (x *AppendSessionItem) GetPayloadSha256() []byte {
+	if x != nil {
+		return x.PayloadSha256
+	}
+	return nil
+}
+
+// AppendSessionResults is the app_metadata of each PutResult of a session but the
+// first.
+type AppendSessionResults struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Results       []*AppendSessionResult `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AppendSessionResults) Reset() {
+	*x = AppendSessionResults{}
+	mi := &file_lake_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AppendSessionResults) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AppendSessionResults) ProtoMessage() {}
+
+func (x *AppendSessionResults) ProtoReflect() protoreflect.Message {
+	mi := &file_lake_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AppendSessionResults.ProtoReflect.Descriptor instead.
+func (*AppendSessionResults) Descriptor() ([]byte, []int) {
+	return file_lake_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *AppendSessionResults) GetResults() []*AppendSessionResult {
+	if x != nil {
+		return x.Results
+	}
+	return nil
+}
+
+// AppendSessionResult is the outcome of one append of a session.
+type AppendSessionResult struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	OperationId []byte                 `protobuf:"bytes,1,opt,name=operation_id,json=operationId,proto3" json:"operation_id,omitempty"`
+	// Types that are valid to be assigned to Outcome:
+	//
+	//	*AppendSessionResult_Applied
+	//	*AppendSessionResult_Failed
+	Outcome       isAppendSessionResult_Outcome `protobuf_oneof:"outcome"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AppendSessionResult) Reset() {
+	*x = AppendSessionResult{}
+	mi := &file_lake_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AppendSessionResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AppendSessionResult) ProtoMessage() {}
+
+func (x *AppendSessionResult) ProtoReflect() protoreflect.Message {
+	mi := &file_lake_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AppendSessionResult.ProtoReflect.Descriptor instead.
+func (*AppendSessionResult) Descriptor() ([]byte, []int) {
+	return file_lake_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *AppendSessionResult) GetOperationId() []byte {
+	if x != nil {
+		return x.OperationId
+	}
+	return nil
+}
+
+func (x *AppendSessionResult) GetOutcome() isAppendSessionResult_Outcome {
+	if x != nil {
+		return x.Outcome
+	}
+	return nil
+}
+
+func (x *AppendSessionResult) GetApplied() *AppendResult {
+	if x != nil {
+		if x, ok := x.Outcome.(*AppendSessionResult_Applied); ok {
+			return x.Applied
+		}
+	}
+	return nil
+}
+
+func (x *AppendSessionResult) GetFailed() *AppendFailure {
+	if x != nil {
+		if x, ok := x.Outcome.(*AppendSessionResult_Failed); ok {
+			return x.Failed
+		}
+	}
+	return nil
+}
+
+type isAppendSessionResult_Outcome interface {
+	isAppendSessionResult_Outcome()
+}
+
+type AppendSessionResult_Applied struct {
+	Applied *AppendResult `protobuf:"bytes,2,opt,name=applied,proto3,oneof"`
+}
+
+type AppendSessionResult_Failed struct {
+	Failed *AppendFailure `protobuf:"bytes,3,opt,name=failed,proto3,oneof"`
+}
+
+func (*AppendSessionResult_Applied) isAppendSessionResult_Outcome() {}
+
+func (*AppendSessionResult_Failed) isAppendSessionResult_Outcome() {}
+
+// AppendFailure is what the status of a DoPut of its own would have been: a
+// google.rpc.Status, field by field.
+type AppendFailure struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Code          int32                  `protobuf:"varint,1,opt,name=code,proto3" json:"code,omitempty"`
+	Message       string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	Details       []*anypb.Any           `protobuf:"bytes,3,rep,name=details,proto3" json:"details,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AppendFailure) Reset() {
+	*x = AppendFailure{}
+	mi := &file_lake_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AppendFailure) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AppendFailure) ProtoMessage() {}
+
+func (x *AppendFailure) ProtoReflect() protoreflect.Message {
+	mi := &file_lake_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AppendFailure.ProtoReflect.Descriptor instead.
+func (*AppendFailure) Descriptor() ([]byte, []int) {
+	return file_lake_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *AppendFailure) GetCode() int32 {
+	if x != nil {
+		return x.Code
+	}
+	return 0
+}
+
+func (x *AppendFailure) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *AppendFailure) GetDetails() []*anypb.Any {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
 var File_lake_proto protoreflect.FileDescriptor
 
 const file_lake_proto_rawDesc = "" +
 	"\n" +
 	"\n" +
-	"lake.proto\x12\alake.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"=\n" +
+	"lake.proto\x12\alake.v1\x1a\x19google/protobuf/any.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"=\n" +
 	"\tTableName\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\"J\n" +
@@ -3062,7 +3379,24 @@ const file_lake_proto_rawDesc = "" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x12\n" +
 	"\x04rows\x18\x02 \x01(\x04R\x04rows\x12\x1a\n" +
 	"\breplayed\x18\x03 \x01(\bR\breplayed\x12 \n" +
-	"\vincarnation\x18\x04 \x01(\tR\vincarnation*\xe1\x01\n" +
+	"\vincarnation\x18\x04 \x01(\tR\vincarnation\"`\n" +
+	"\x14AppendSessionCommand\x12&\n" +
+	"\x04name\x18\x01 \x01(\v2\x12.lake.v1.TableNameR\x04name\x12 \n" +
+	"\vincarnation\x18\x02 \x01(\tR\vincarnation\"]\n" +
+	"\x11AppendSessionItem\x12!\n" +
+	"\foperation_id\x18\x01 \x01(\fR\voperationId\x12%\n" +
+	"\x0epayload_sha256\x18\x02 \x01(\fR\rpayloadSha256\"N\n" +
+	"\x14AppendSessionResults\x126\n" +
+	"\aresults\x18\x01 \x03(\v2\x1c.lake.v1.AppendSessionResultR\aresults\"\xa8\x01\n" +
+	"\x13AppendSessionResult\x12!\n" +
+	"\foperation_id\x18\x01 \x01(\fR\voperationId\x121\n" +
+	"\aapplied\x18\x02 \x01(\v2\x15.lake.v1.AppendResultH\x00R\aapplied\x120\n" +
+	"\x06failed\x18\x03 \x01(\v2\x16.lake.v1.AppendFailureH\x00R\x06failedB\t\n" +
+	"\aoutcome\"m\n" +
+	"\rAppendFailure\x12\x12\n" +
+	"\x04code\x18\x01 \x01(\x05R\x04code\x12\x18\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\x12.\n" +
+	"\adetails\x18\x03 \x03(\v2\x14.google.protobuf.AnyR\adetails*\xe1\x01\n" +
 	"\x0eProcedureState\x12\x1f\n" +
 	"\x1bPROCEDURE_STATE_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17PROCEDURE_STATE_PENDING\x10\x01\x12\x1b\n" +
@@ -3114,7 +3448,7 @@ func file_lake_proto_rawDescGZIP() []byte {
 }
 
 var file_lake_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_lake_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
+var file_lake_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
 var file_lake_proto_goTypes = []any{
 	(ProcedureState)(0),                 // 0: lake.v1.ProcedureState
 	(ProcedureOrder)(0),                 // 1: lake.v1.ProcedureOrder
@@ -3157,27 +3491,33 @@ var file_lake_proto_goTypes = []any{
 	(*GetProcedureRequest)(nil),         // 38: lake.v1.GetProcedureRequest
 	(*AppendCommand)(nil),               // 39: lake.v1.AppendCommand
 	(*AppendResult)(nil),                // 40: lake.v1.AppendResult
-	nil,                                 // 41: lake.v1.Procedure.CountersEntry
-	(*timestamppb.Timestamp)(nil),       // 42: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),         // 43: google.protobuf.Duration
+	(*AppendSessionCommand)(nil),        // 41: lake.v1.AppendSessionCommand
+	(*AppendSessionItem)(nil),           // 42: lake.v1.AppendSessionItem
+	(*AppendSessionResults)(nil),        // 43: lake.v1.AppendSessionResults
+	(*AppendSessionResult)(nil),         // 44: lake.v1.AppendSessionResult
+	(*AppendFailure)(nil),               // 45: lake.v1.AppendFailure
+	nil,                                 // 46: lake.v1.Procedure.CountersEntry
+	(*timestamppb.Timestamp)(nil),       // 47: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),         // 48: google.protobuf.Duration
+	(*anypb.Any)(nil),                   // 49: google.protobuf.Any
 }
 var file_lake_proto_depIdxs = []int32{
 	3,  // 0: lake.v1.Snapshot.manifest:type_name -> lake.v1.Manifest
 	2,  // 1: lake.v1.Table.name:type_name -> lake.v1.TableName
 	4,  // 2: lake.v1.Table.snapshot:type_name -> lake.v1.Snapshot
-	42, // 3: lake.v1.Table.created_at:type_name -> google.protobuf.Timestamp
-	42, // 4: lake.v1.Table.updated_at:type_name -> google.protobuf.Timestamp
+	47, // 3: lake.v1.Table.created_at:type_name -> google.protobuf.Timestamp
+	47, // 4: lake.v1.Table.updated_at:type_name -> google.protobuf.Timestamp
 	2,  // 5: lake.v1.CreateTableRequest.name:type_name -> lake.v1.TableName
 	2,  // 6: lake.v1.GetTableRequest.name:type_name -> lake.v1.TableName
 	5,  // 7: lake.v1.ListTablesResponse.tables:type_name -> lake.v1.Table
 	2,  // 8: lake.v1.DropTableRequest.name:type_name -> lake.v1.TableName
-	43, // 9: lake.v1.DropTableRequest.undrop_window:type_name -> google.protobuf.Duration
+	48, // 9: lake.v1.DropTableRequest.undrop_window:type_name -> google.protobuf.Duration
 	5,  // 10: lake.v1.DropTableResponse.dropped:type_name -> lake.v1.Table
-	42, // 11: lake.v1.DropTableResponse.purge_after:type_name -> google.protobuf.Timestamp
+	47, // 11: lake.v1.DropTableResponse.purge_after:type_name -> google.protobuf.Timestamp
 	2,  // 12: lake.v1.UndropTableRequest.name:type_name -> lake.v1.TableName
 	2,  // 13: lake.v1.ListTableVersionsRequest.name:type_name -> lake.v1.TableName
 	15, // 14: lake.v1.ListTableVersionsResponse.versions:type_name -> lake.v1.TableVersion
-	42, // 15: lake.v1.TableVersion.made_at:type_name -> google.protobuf.Timestamp
+	47, // 15: lake.v1.TableVersion.made_at:type_name -> google.protobuf.Timestamp
 	2,  // 16: lake.v1.TagTableRequest.name:type_name -> lake.v1.TableName
 	2,  // 17: lake.v1.UntagTableRequest.name:type_name -> lake.v1.TableName
 	2,  // 18: lake.v1.ListTableTagsRequest.name:type_name -> lake.v1.TableName
@@ -3187,59 +3527,64 @@ var file_lake_proto_depIdxs = []int32{
 	23, // 22: lake.v1.CompactTableResponse.reclaim:type_name -> lake.v1.Reclaim
 	5,  // 23: lake.v1.CatalogSnapshotResponse.tables:type_name -> lake.v1.Table
 	0,  // 24: lake.v1.Procedure.state:type_name -> lake.v1.ProcedureState
-	41, // 25: lake.v1.Procedure.counters:type_name -> lake.v1.Procedure.CountersEntry
-	42, // 26: lake.v1.Procedure.created_at:type_name -> google.protobuf.Timestamp
-	42, // 27: lake.v1.Procedure.updated_at:type_name -> google.protobuf.Timestamp
+	46, // 25: lake.v1.Procedure.counters:type_name -> lake.v1.Procedure.CountersEntry
+	47, // 26: lake.v1.Procedure.created_at:type_name -> google.protobuf.Timestamp
+	47, // 27: lake.v1.Procedure.updated_at:type_name -> google.protobuf.Timestamp
 	28, // 28: lake.v1.Procedure.approval:type_name -> lake.v1.ProcedureApproval
 	2,  // 29: lake.v1.Procedure.table:type_name -> lake.v1.TableName
 	27, // 30: lake.v1.Procedure.progress:type_name -> lake.v1.ProcedureProgress
-	42, // 31: lake.v1.ProcedureProgress.eta:type_name -> google.protobuf.Timestamp
-	42, // 32: lake.v1.ProcedureApproval.at:type_name -> google.protobuf.Timestamp
+	47, // 31: lake.v1.ProcedureProgress.eta:type_name -> google.protobuf.Timestamp
+	47, // 32: lake.v1.ProcedureApproval.at:type_name -> google.protobuf.Timestamp
 	26, // 33: lake.v1.StartProcedureResponse.procedure:type_name -> lake.v1.Procedure
 	1,  // 34: lake.v1.ControlProcedureRequest.order:type_name -> lake.v1.ProcedureOrder
 	26, // 35: lake.v1.ControlProcedureResponse.procedure:type_name -> lake.v1.Procedure
 	35, // 36: lake.v1.ListProcedureEventsResponse.events:type_name -> lake.v1.ProcedureEvent
-	42, // 37: lake.v1.ProcedureEvent.at:type_name -> google.protobuf.Timestamp
+	47, // 37: lake.v1.ProcedureEvent.at:type_name -> google.protobuf.Timestamp
 	0,  // 38: lake.v1.ProcedureEvent.state:type_name -> lake.v1.ProcedureState
 	26, // 39: lake.v1.ListProceduresResponse.procedures:type_name -> lake.v1.Procedure
 	2,  // 40: lake.v1.AppendCommand.name:type_name -> lake.v1.TableName
-	6,  // 41: lake.v1.Catalog.CreateTable:input_type -> lake.v1.CreateTableRequest
-	7,  // 42: lake.v1.Catalog.GetTable:input_type -> lake.v1.GetTableRequest
-	8,  // 43: lake.v1.Catalog.ListTables:input_type -> lake.v1.ListTablesRequest
-	10, // 44: lake.v1.Catalog.DropTable:input_type -> lake.v1.DropTableRequest
-	12, // 45: lake.v1.Catalog.UndropTable:input_type -> lake.v1.UndropTableRequest
-	21, // 46: lake.v1.Catalog.CompactTable:input_type -> lake.v1.CompactTableRequest
-	13, // 47: lake.v1.Catalog.ListTableVersions:input_type -> lake.v1.ListTableVersionsRequest
-	17, // 48: lake.v1.Catalog.TagTable:input_type -> lake.v1.TagTableRequest
-	18, // 49: lake.v1.Catalog.UntagTable:input_type -> lake.v1.UntagTableRequest
-	19, // 50: lake.v1.Catalog.ListTableTags:input_type -> lake.v1.ListTableTagsRequest
-	24, // 51: lake.v1.Catalog.CatalogSnapshot:input_type -> lake.v1.CatalogSnapshotRequest
-	36, // 52: lake.v1.Procedures.ListProcedures:input_type -> lake.v1.ListProceduresRequest
-	38, // 53: lake.v1.Procedures.GetProcedure:input_type -> lake.v1.GetProcedureRequest
-	29, // 54: lake.v1.Procedures.StartProcedure:input_type -> lake.v1.StartProcedureRequest
-	31, // 55: lake.v1.Procedures.ControlProcedure:input_type -> lake.v1.ControlProcedureRequest
-	33, // 56: lake.v1.Procedures.ListProcedureEvents:input_type -> lake.v1.ListProcedureEventsRequest
-	5,  // 57: lake.v1.Catalog.CreateTable:output_type -> lake.v1.Table
-	5,  // 58: lake.v1.Catalog.GetTable:output_type -> lake.v1.Table
-	9,  // 59: lake.v1.Catalog.ListTables:output_type -> lake.v1.ListTablesResponse
-	11, // 60: lake.v1.Catalog.DropTable:output_type -> lake.v1.DropTableResponse
-	5,  // 61: lake.v1.Catalog.UndropTable:output_type -> lake.v1.Table
-	22, // 62: lake.v1.Catalog.CompactTable:output_type -> lake.v1.CompactTableResponse
-	14, // 63: lake.v1.Catalog.ListTableVersions:output_type -> lake.v1.ListTableVersionsResponse
-	16, // 64: lake.v1.Catalog.TagTable:output_type -> lake.v1.TableTag
-	16, // 65: lake.v1.Catalog.UntagTable:output_type -> lake.v1.TableTag
-	20, // 66: lake.v1.Catalog.ListTableTags:output_type -> lake.v1.ListTableTagsResponse
-	25, // 67: lake.v1.Catalog.CatalogSnapshot:output_type -> lake.v1.CatalogSnapshotResponse
-	37, // 68: lake.v1.Procedures.ListProcedures:output_type -> lake.v1.ListProceduresResponse
-	26, // 69: lake.v1.Procedures.GetProcedure:output_type -> lake.v1.Procedure
-	30, // 70: lake.v1.Procedures.StartProcedure:output_type -> lake.v1.StartProcedureResponse
-	32, // 71: lake.v1.Procedures.ControlProcedure:output_type -> lake.v1.ControlProcedureResponse
-	34, // 72: lake.v1.Procedures.ListProcedureEvents:output_type -> lake.v1.ListProcedureEventsResponse
-	57, // [57:73] is the sub-list for method output_type
-	41, // [41:57] is the sub-list for method input_type
-	41, // [41:41] is the sub-list for extension type_name
-	41, // [41:41] is the sub-list for extension extendee
-	0,  // [0:41] is the sub-list for field type_name
+	2,  // 41: lake.v1.AppendSessionCommand.name:type_name -> lake.v1.TableName
+	44, // 42: lake.v1.AppendSessionResults.results:type_name -> lake.v1.AppendSessionResult
+	40, // 43: lake.v1.AppendSessionResult.applied:type_name -> lake.v1.AppendResult
+	45, // 44: lake.v1.AppendSessionResult.failed:type_name -> lake.v1.AppendFailure
+	49, // 45: lake.v1.AppendFailure.details:type_name -> google.protobuf.Any
+	6,  // 46: lake.v1.Catalog.CreateTable:input_type -> lake.v1.CreateTableRequest
+	7,  // 47: lake.v1.Catalog.GetTable:input_type -> lake.v1.GetTableRequest
+	8,  // 48: lake.v1.Catalog.ListTables:input_type -> lake.v1.ListTablesRequest
+	10, // 49: lake.v1.Catalog.DropTable:input_type -> lake.v1.DropTableRequest
+	12, // 50: lake.v1.Catalog.UndropTable:input_type -> lake.v1.UndropTableRequest
+	21, // 51: lake.v1.Catalog.CompactTable:input_type -> lake.v1.CompactTableRequest
+	13, // 52: lake.v1.Catalog.ListTableVersions:input_type -> lake.v1.ListTableVersionsRequest
+	17, // 53: lake.v1.Catalog.TagTable:input_type -> lake.v1.TagTableRequest
+	18, // 54: lake.v1.Catalog.UntagTable:input_type -> lake.v1.UntagTableRequest
+	19, // 55: lake.v1.Catalog.ListTableTags:input_type -> lake.v1.ListTableTagsRequest
+	24, // 56: lake.v1.Catalog.CatalogSnapshot:input_type -> lake.v1.CatalogSnapshotRequest
+	36, // 57: lake.v1.Procedures.ListProcedures:input_type -> lake.v1.ListProceduresRequest
+	38, // 58: lake.v1.Procedures.GetProcedure:input_type -> lake.v1.GetProcedureRequest
+	29, // 59: lake.v1.Procedures.StartProcedure:input_type -> lake.v1.StartProcedureRequest
+	31, // 60: lake.v1.Procedures.ControlProcedure:input_type -> lake.v1.ControlProcedureRequest
+	33, // 61: lake.v1.Procedures.ListProcedureEvents:input_type -> lake.v1.ListProcedureEventsRequest
+	5,  // 62: lake.v1.Catalog.CreateTable:output_type -> lake.v1.Table
+	5,  // 63: lake.v1.Catalog.GetTable:output_type -> lake.v1.Table
+	9,  // 64: lake.v1.Catalog.ListTables:output_type -> lake.v1.ListTablesResponse
+	11, // 65: lake.v1.Catalog.DropTable:output_type -> lake.v1.DropTableResponse
+	5,  // 66: lake.v1.Catalog.UndropTable:output_type -> lake.v1.Table
+	22, // 67: lake.v1.Catalog.CompactTable:output_type -> lake.v1.CompactTableResponse
+	14, // 68: lake.v1.Catalog.ListTableVersions:output_type -> lake.v1.ListTableVersionsResponse
+	16, // 69: lake.v1.Catalog.TagTable:output_type -> lake.v1.TableTag
+	16, // 70: lake.v1.Catalog.UntagTable:output_type -> lake.v1.TableTag
+	20, // 71: lake.v1.Catalog.ListTableTags:output_type -> lake.v1.ListTableTagsResponse
+	25, // 72: lake.v1.Catalog.CatalogSnapshot:output_type -> lake.v1.CatalogSnapshotResponse
+	37, // 73: lake.v1.Procedures.ListProcedures:output_type -> lake.v1.ListProceduresResponse
+	26, // 74: lake.v1.Procedures.GetProcedure:output_type -> lake.v1.Procedure
+	30, // 75: lake.v1.Procedures.StartProcedure:output_type -> lake.v1.StartProcedureResponse
+	32, // 76: lake.v1.Procedures.ControlProcedure:output_type -> lake.v1.ControlProcedureResponse
+	34, // 77: lake.v1.Procedures.ListProcedureEvents:output_type -> lake.v1.ListProcedureEventsResponse
+	62, // [62:78] is the sub-list for method output_type
+	46, // [46:62] is the sub-list for method input_type
+	46, // [46:46] is the sub-list for extension type_name
+	46, // [46:46] is the sub-list for extension extendee
+	0,  // [0:46] is the sub-list for field type_name
 }
 
 func init() { file_lake_proto_init() }
@@ -3247,13 +3592,17 @@ func file_lake_proto_init() {
 	if File_lake_proto != nil {
 		return
 	}
+	file_lake_proto_msgTypes[42].OneofWrappers = []any{
+		(*AppendSessionResult_Applied)(nil),
+		(*AppendSessionResult_Failed)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lake_proto_rawDesc), len(file_lake_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   40,
+			NumMessages:   45,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -74,13 +74,64 @@ func MessageSize(d *flight.FlightData) int64 {
 // Descriptor packs the command for the first message of a DoPut.
 func (c Command) Descriptor() (*flight.FlightDescriptor, error) {
 	msg := &lakepb.AppendCommand{
-		Name:          &lakepb.TableName{Namespace: c.Table.Namespace, Name: c.Table.Name},
+		Name:          wireName(c.Table),
 		OperationId:   c.Operation.String(),
 		PayloadSha256: c.Digest[:],
 	}
 	if !c.Incarnation.IsZero() {
 		msg.Incarnation = c.Incarnation.String()
 	}
+	return describe(msg)
+}
+
+// IsCommand reports whether a descriptor opens an append.
+func IsCommand(d *flight.FlightDescriptor) bool { return unpack(d, new(lakepb.AppendCommand)) }
+
+// ParseCommand reads and validates a descriptor made by [Command.Descriptor].
+func ParseCommand(d *flight.FlightDescriptor) (Command, error) {
+	var msg lakepb.AppendCommand
+	if !unpack(d, &msg) {
+		return Command{}, lake.Errorf(lake.Invalid, "append: the first message must carry a descriptor with a lake.v1.AppendCommand")
+	}
+	table, err := parseName(msg.GetName())
+	if err != nil {
+		return Command{}, err
+	}
+	c := Command{Table: table}
+	op, err := lake.ParseID(msg.GetOperationId())
+	if err != nil {
+		return Command{}, lake.Wrap("append: operation", err)
+	}
+	if n := len(msg.GetPayloadSha256()); n != len(c.Digest) {
+		return Command{}, lake.Errorf(lake.Invalid, "append: payload_sha256 has %d bytes, want %d", n, len(c.Digest))
+	}
+	c.Operation, c.Digest = op, lake.Digest(msg.GetPayloadSha256())
+	if c.Incarnation, err = parseIncarnation(msg.GetIncarnation()); err != nil {
+		return Command{}, err
+	}
+	return c, nil
+}
+
+func wireName(t lake.TableName) *lakepb.TableName {
+	return &lakepb.TableName{Namespace: t.Namespace, Name: t.Name}
+}
+
+func parseName(n *lakepb.TableName) (lake.TableName, error) {
+	t := lake.TableName{Namespace: n.GetNamespace(), Name: n.GetName()}
+	return t, t.Validate()
+}
+
+// parseIncarnation reads an incarnation; none is zero.
+func parseIncarnation(text string) (inc lake.Incarnation, err error) {
+	if text == "" {
+		return inc, nil
+	}
+	inc, err = lake.ParseID(text)
+	return inc, lake.Wrap("append: incarnation", err)
+}
+
+// describe packs a message as the command of a descriptor.
+func describe(msg proto.Message) (*flight.FlightDescriptor, error) {
 	packed, err := anypb.New(msg)
 	if err != nil {
 		return nil, err
@@ -92,46 +143,9 @@ func (c Command) Descriptor() (*flight.FlightDescriptor, error) {
 	return &flight.FlightDescriptor{Type: flight.DescriptorCMD, Cmd: cmd}, nil
 }
 
-// IsCommand reports whether a descriptor opens an append.
-func IsCommand(d *flight.FlightDescriptor) bool {
-	_, ok := unpack(d)
-	return ok
-}
-
-// ParseCommand reads and validates a descriptor made by [Command.Descriptor].
-func ParseCommand(d *flight.FlightDescriptor) (Command, error) {
-	msg, ok := unpack(d)
-	if !ok {
-		return Command{}, lake.Errorf(lake.Invalid, "append: the first message must carry a descriptor with a lake.v1.AppendCommand")
-	}
-	c := Command{Table: lake.TableName{Namespace: msg.GetName().GetNamespace(), Name: msg.GetName().GetName()}}
-	if err := c.Table.Validate(); err != nil {
-		return Command{}, err
-	}
-	op, err := lake.ParseID(msg.GetOperationId())
-	if err != nil {
-		return Command{}, lake.Wrap("append: operation", err)
-	}
-	if n := len(msg.GetPayloadSha256()); n != len(c.Digest) {
-		return Command{}, lake.Errorf(lake.Invalid, "append: payload_sha256 has %d bytes, want %d", n, len(c.Digest))
-	}
-	c.Operation, c.Digest = op, lake.Digest(msg.GetPayloadSha256())
-	if text := msg.GetIncarnation(); text != "" {
-		if c.Incarnation, err = lake.ParseID(text); err != nil {
-			return Command{}, lake.Wrap("append: incarnation", err)
-		}
-	}
-	return c, nil
-}
-
-func unpack(d *flight.FlightDescriptor) (*lakepb.AppendCommand, bool) {
+// unpack reads the message that describe packed, and reports whether it is of
+// that kind.
+func unpack(d *flight.FlightDescriptor, into proto.Message) bool {
 	var packed anypb.Any
-	if d.GetType() != flight.DescriptorCMD || proto.Unmarshal(d.GetCmd(), &packed) != nil {
-		return nil, false
-	}
-	msg := new(lakepb.AppendCommand)
-	if packed.UnmarshalTo(msg) != nil {
-		return nil, false
-	}
-	return msg, true
+	return d.GetType() == flight.DescriptorCMD && proto.Unmarshal(d.GetCmd(), &packed) == nil && packed.UnmarshalTo(into) == nil
 }

@@ -55,6 +55,9 @@ func (s *Server) DoPut(stream flight.FlightService_DoPutServer) error {
 	if err != nil {
 		return err
 	}
+	if isSession(stream) {
+		return s.session(stream, first)
+	}
 	if !appendwire.IsCommand(first.GetFlightDescriptor()) {
 		return s.bind(stream, first)
 	}
@@ -63,13 +66,8 @@ func (s *Server) DoPut(stream flight.FlightService_DoPutServer) error {
 		return grpcerr.ToStatus(err)
 	}
 	fault := s.nextFault(cmd)
-	switch fault {
-	case Refuse:
-		return grpcerr.ToStatus(lake.Errorf(lake.Unavailable, "no leader"))
-	case Busy:
-		return grpcerr.ToStatus(lake.Errorf(lake.Exhausted, "too many appends"))
-	case Forget:
-		return grpcerr.ToStatus(lake.Errorf(lake.AlreadyExists, "operation %s exists with another digest", cmd.Operation))
+	if err := fault.refusal(cmd); err != nil {
+		return grpcerr.ToStatus(err)
 	}
 	rows, err := receive(stream, first, cmd)
 	if err != nil {
@@ -80,6 +78,19 @@ func (s *Server) DoPut(stream flight.FlightService_DoPutServer) error {
 		return grpcerr.ToStatus(err)
 	}
 	return answerAppend(stream, fault, result)
+}
+
+// refusal is the error of an attempt that is not applied, or nil.
+func (f Fault) refusal(cmd appendwire.Command) error {
+	switch f {
+	case Refuse:
+		return lake.Errorf(lake.Unavailable, "no leader")
+	case Busy:
+		return lake.Errorf(lake.Exhausted, "too many appends")
+	case Forget:
+		return lake.Errorf(lake.AlreadyExists, "operation %s exists with another digest", cmd.Operation)
+	}
+	return nil
 }
 
 // bind keeps the parameters of a prepared statement.
@@ -135,9 +146,14 @@ func answerAppend(stream flight.FlightService_DoPutServer, fault Fault, result *
 	return stream.Send(&flight.PutResult{AppMetadata: metadata})
 }
 
+// source is where messages come from.
+type source interface {
+	Recv() (*flight.FlightData, error)
+}
+
 // replayReader hands out what was received, hashing it on the way.
 type replayReader struct {
-	stream flight.FlightService_DoPutServer
+	stream source
 	first  *flight.FlightData
 	hash   *appendwire.Hasher
 	size   int64
@@ -157,13 +173,22 @@ func (r *replayReader) Recv() (*flight.FlightData, error) {
 }
 
 func receive(stream flight.FlightService_DoPutServer, first *flight.FlightData, cmd appendwire.Command) ([]arrow.RecordBatch, error) {
-	source := &replayReader{stream: stream, first: first, hash: appendwire.NewHasher()}
-	reader, err := flight.NewRecordReader(source)
+	payload := &replayReader{stream: stream, first: first, hash: appendwire.NewHasher()}
+	batches, err := payload.batches(cmd)
+	if err != nil {
+		return nil, err
+	}
+	return batches, checkSize(stream, payload.size)
+}
+
+// batches decodes the rows of an append, whose payload has to be the one
+// announced.
+func (r *replayReader) batches(cmd appendwire.Command) (batches []arrow.RecordBatch, err error) {
+	reader, err := flight.NewRecordReader(r)
 	if err != nil {
 		return nil, lake.Errorf(lake.Invalid, "append: %w", err)
 	}
 	defer reader.Release()
-	var batches []arrow.RecordBatch
 	for reader.Next() {
 		b := reader.RecordBatch()
 		b.Retain()
@@ -172,10 +197,10 @@ func receive(stream flight.FlightService_DoPutServer, first *flight.FlightData, 
 	if err := reader.Err(); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	if got := source.hash.Digest(); got != cmd.Digest {
+	if got := r.hash.Digest(); got != cmd.Digest {
 		return nil, lake.Errorf(lake.Invalid, "append: the payload's digest is %s, the command says %s", got, cmd.Digest)
 	}
-	return batches, checkSize(stream, source.size)
+	return batches, nil
 }
 
 // checkSize wants the announcement of an append to be exact.

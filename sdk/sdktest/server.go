@@ -72,6 +72,8 @@ type Server struct {
 	answers    map[string]answer
 	faults     []Fault
 	attempts   []Attempt
+	sessions   int
+	refusal    error // of sessions
 	tokens     []string
 	asked      []string
 	endpoints  []string // wanted by plans

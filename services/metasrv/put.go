@@ -18,6 +18,7 @@ import (
 	"github.com/lakeplane/lake/internal/appendwire"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/services/access"
+	"github.com/lakeplane/lake/services/internal/rpc"
 )
 
 // flightService is the Flight side of the server: appends, nothing else.
@@ -31,18 +32,22 @@ func (f *flightService) DoPut(stream flight.FlightService_DoPutServer) error {
 	if passed, err := f.server.passPut(stream); passed || err != nil {
 		return err
 	}
+	if rpc.IsSession(stream.Context()) {
+		return f.server.serveSession(stream)
+	}
 	result, err := f.server.put(stream.Context(), stream)
 	if err != nil {
 		return err
 	}
-	ack, err := proto.Marshal(&lakepb.AppendResult{
-		Version: uint64(result.version), Rows: result.rows,
-		Replayed: result.replayed, Incarnation: result.incarnation.String(),
-	})
+	ack, err := proto.Marshal(result.wire())
 	if err != nil {
 		return err
 	}
 	return stream.Send(&flight.PutResult{AppMetadata: ack})
+}
+
+func (a appended) wire() *lakepb.AppendResult {
+	return &lakepb.AppendResult{Version: uint64(a.version), Rows: a.rows, Replayed: a.replayed, Incarnation: a.incarnation.String()}
 }
 
 // Append serves the stream of an append for a caller in this process, as DoPut

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	flightpb "github.com/apache/arrow-go/v18/arrow/flight/gen/flight"
+	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
 
 	"github.com/lakeplane/lake/api/lakepb"
@@ -30,6 +31,7 @@ type Server struct {
 	election  *catalog.Election
 	leader    leader
 	admission *admission
+	sessions  *semaphore.Weighted // places for sessions of appends
 	inflight  inflight
 	commits   *committers
 	schemas   schemaCache
@@ -84,6 +86,7 @@ func New(opts Options) (*Server, error) {
 	s.work, s.stopWork = context.WithCancel(context.Background())
 	s.leader = leader{election: s.election, catalog: s.catalog}
 	s.admission = newAdmission(opts.Append, s.metrics)
+	s.sessions = semaphore.NewWeighted(int64(opts.Append.Sessions))
 	s.commits = newCommitters(s)
 	return s, nil
 }
@@ -185,13 +188,30 @@ func (c *closing) close() {
 	c.closed = true
 }
 
+func (c *closing) refuse() error {
+	if c.closed {
+		return lake.Errorf(lake.Unavailable, "the server is stopping")
+	}
+	return nil
+}
+
+// taking fails with lake.Unavailable when the server takes no writes.
+func (s *Server) taking(ctx context.Context) error {
+	if _, err := s.leader.fence(ctx); err != nil {
+		return err
+	}
+	s.closing.mu.Lock()
+	defer s.closing.mu.Unlock()
+	return s.closing.refuse()
+}
+
 // begin counts one piece of work in, or fails with lake.Unavailable when the
 // server is stopping. The caller counts it out with working.Done.
 func (s *Server) begin() error {
 	s.closing.mu.Lock()
 	defer s.closing.mu.Unlock()
-	if s.closing.closed {
-		return lake.Errorf(lake.Unavailable, "the server is stopping")
+	if err := s.closing.refuse(); err != nil {
+		return err
 	}
 	s.working.Add(1)
 	return nil

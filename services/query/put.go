@@ -12,6 +12,7 @@ import (
 	"github.com/lakeplane/lake/internal/appendwire"
 	"github.com/lakeplane/lake/internal/grpcerr"
 	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/services/internal/rpc"
 )
 
 // putStream is a DoPut whose first message was read to learn what it is.
@@ -48,7 +49,7 @@ func (f *flightService) put(stream flight.FlightService_DoPutServer) error {
 		return err
 	}
 	in := &putStream{stream: stream, first: first}
-	if appendwire.IsCommand(first.GetFlightDescriptor()) {
+	if rpc.IsSession(ctx) || appendwire.IsCommand(first.GetFlightDescriptor()) {
 		return f.forwardAppend(ctx, p, in)
 	}
 	cmd, err := descriptorCommand(first.GetFlightDescriptor())

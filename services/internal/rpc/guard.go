@@ -22,7 +22,7 @@ import (
 type guard struct {
 	opts   Options
 	series *series
-	// watches ends the calls that have no end of their own.
+	// watches ends the calls that have no end of their own; see also [Ending].
 	watches context.Context //nolint:containedctx // the life of calls
 }
 
@@ -51,6 +51,7 @@ func (g guard) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo
 		defer context.AfterFunc(g.watches, cancel)()
 		ctx = watching
 	}
+	ctx = context.WithValue(ctx, endingKey{}, g.watches.Done())
 	return g.around(ctx, info.FullMethod, func(ctx context.Context) error {
 		return handler(srv, streamWith{ss, ctx})
 	})

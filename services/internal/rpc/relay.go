@@ -29,6 +29,9 @@ type PutSink interface {
 // own flow control. ctx is the incoming call's, with what the outgoing call
 // shall carry beside it. answered is called before each answer is passed back.
 //
+// A session of appends also ends for the other server when this one is
+// stopping, see [Session]; what it has in hand is answered.
+//
 // It returns when the other server has ended the stream. The error is the
 // other server's, or that of the client's stream when it broke first.
 func RelayPut(ctx context.Context, to flight.FlightServiceClient, in PutSource, out PutSink, answered func()) error {
@@ -36,6 +39,12 @@ func RelayPut(ctx context.Context, to flight.FlightServiceClient, in PutSource, 
 	defer cancel()
 	if size := metadata.ValueFromIncomingContext(ctx, appendwire.SizeHeader); len(size) > 0 {
 		ctx = metadata.AppendToOutgoingContext(ctx, appendwire.SizeHeader, size[0])
+	}
+	if IsSession(ctx) {
+		ctx = metadata.AppendToOutgoingContext(ctx, appendwire.SessionHeader, "1")
+		session := NewSession(ctx, in, appendwire.SessionLife, appendwire.SessionIdle)
+		defer session.Close()
+		in = session
 	}
 	up, err := to.DoPut(ctx)
 	if err != nil {

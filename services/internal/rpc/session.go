@@ -1,0 +1,104 @@
+// Copyright 2026 The Lake Authors. SPDX-License-Identifier: Apache-2.0
+
+package rpc
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow/flight"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/lakeplane/lake/internal/appendwire"
+)
+
+// endingKey is the key of a context's Ending.
+type endingKey struct{}
+
+// Ending is closed when the server of a call wants calls without an end of
+// their own to end; nil outside of a call.
+func Ending(ctx context.Context) <-chan struct{} {
+	c, _ := ctx.Value(endingKey{}).(<-chan struct{})
+	return c
+}
+
+// IsSession reports whether an incoming DoPut is a session of appends: one
+// without an end of its own.
+func IsSession(ctx context.Context) bool {
+	return len(metadata.ValueFromIncomingContext(ctx, appendwire.SessionHeader)) > 0
+}
+
+// Session reads the messages of a session of appends. To its reader the session
+// also ends, as if the client had ended it, when the server is stopping, when
+// it has lasted its time, or when nothing came for some time. Make one with
+// [NewSession]; one goroutine may read it.
+type Session struct {
+	in     PutSource
+	ctx    context.Context //nolint:containedctx // the call's
+	idle   time.Duration
+	end    *time.Timer
+	quiet  *time.Timer
+	next   chan received
+	wanted chan struct{}
+}
+
+type received struct {
+	message *flight.FlightData
+	err     error
+}
+
+// NewSession reads the messages of in, for a call with the context ctx, for
+// total at most and until none came for idle. Close it before the call returns.
+func NewSession(ctx context.Context, in PutSource, total, idle time.Duration) *Session {
+	s := &Session{
+		in: in, ctx: ctx, idle: idle, end: time.NewTimer(total), quiet: time.NewTimer(idle),
+		next: make(chan received), wanted: make(chan struct{}, 1),
+	}
+	// A message is asked for when the reader wants it, so that at most one is in
+	// memory; the goroutine ends with the call, whose end ends Recv.
+	go s.pump()
+	return s
+}
+
+func (s *Session) pump() {
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-s.wanted:
+		}
+		m, err := s.in.Recv()
+		select {
+		case <-s.ctx.Done():
+			return
+		case s.next <- received{m, err}:
+		}
+	}
+}
+
+// Recv returns the next message; io.EOF at the session's end.
+func (s *Session) Recv() (*flight.FlightData, error) {
+	select {
+	case s.wanted <- struct{}{}:
+	default: // asked for before
+	}
+	s.quiet.Reset(s.idle)
+	select {
+	case r := <-s.next:
+		return r.message, r.err
+	case <-s.ctx.Done():
+		return nil, s.ctx.Err()
+	case <-Ending(s.ctx):
+	case <-s.end.C:
+		s.end.Reset(0) // for whoever asks again
+	case <-s.quiet.C:
+	}
+	return nil, io.EOF
+}
+
+// Close lets go of the timers.
+func (s *Session) Close() {
+	s.end.Stop()
+	s.quiet.Stop()
+}
