@@ -13,6 +13,7 @@ type metrics struct {
 	admission *prometheus.CounterVec
 	inflight  prometheus.Gauge
 	reserved  prometheus.Gauge
+	sessions  prometheus.Gauge
 	stage     *prometheus.HistogramVec
 	group     prometheus.Histogram
 	outcomes  *prometheus.CounterVec
@@ -35,6 +36,10 @@ func newMetrics(r prometheus.Registerer, s *Server) (*metrics, error) {
 		reserved: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "lake_metasrv_reserved_append_bytes",
 			Help: "Bytes reserved for the payloads of appends.",
+		}),
+		sessions: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "lake_metasrv_append_sessions",
+			Help: "Sessions of appends that are open.",
 		}),
 		stage: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "lake_metasrv_append_stage_seconds",
@@ -79,7 +84,7 @@ func newMetrics(r prometheus.Registerer, s *Server) (*metrics, error) {
 		Name: "lake_metasrv_unpublished_versions",
 		Help: "Committed versions whose publication failed and is being tried again.",
 	}, func() float64 { return float64(len(s.finisher.debts())) })
-	for _, c := range []prometheus.Collector{m.admission, m.inflight, m.reserved, m.stage, m.group, m.outcomes, m.campaign, m.forwarded, m.adopted, ready, unpublished} {
+	for _, c := range []prometheus.Collector{m.admission, m.inflight, m.reserved, m.sessions, m.stage, m.group, m.outcomes, m.campaign, m.forwarded, m.adopted, ready, unpublished} {
 		if err := r.Register(c); err != nil {
 			return nil, err
 		}

@@ -50,7 +50,11 @@ func (s *Server) serveSession(stream flight.FlightService_DoPutServer) error {
 	if !s.sessions.TryAcquire(1) {
 		return lake.Errorf(lake.Exhausted, "append session: %d are open: append without one, or try again", s.opts.Append.Sessions)
 	}
-	defer s.sessions.Release(1)
+	s.metrics.sessions.Inc()
+	defer func() {
+		s.metrics.sessions.Dec()
+		s.sessions.Release(1)
+	}()
 	in := rpc.NewSession(ctx, stream, appendwire.SessionLife, appendwire.SessionIdle)
 	defer in.Close()
 	c := &session{

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -27,6 +28,7 @@ import (
 	"github.com/lakeplane/lake/internal/appendwire"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/services/access"
+	"github.com/lakeplane/lake/services/internal/rpc"
 )
 
 // authority is a small metasrv: the same calls over the in-memory engine, with
@@ -204,6 +206,9 @@ func (a *authority) GetProcedure(ctx context.Context, req *lakepb.GetProcedureRe
 // DoPut applies one append: it checks the digest over exactly what arrived.
 func (a *authority) DoPut(stream flight.FlightService_DoPutServer) error {
 	a.enter(stream.Context(), "DoPut")
+	if rpc.IsSession(stream.Context()) {
+		return a.session(stream)
+	}
 	var msgs []*flight.FlightData
 	hash := appendwire.NewHasher()
 	for {
@@ -237,6 +242,46 @@ func (a *authority) DoPut(stream flight.FlightService_DoPutServer) error {
 		return err
 	}
 	return stream.Send(&flight.PutResult{AppMetadata: b})
+}
+
+// session serves a session of appends, in their order.
+func (a *authority) session(stream flight.FlightService_DoPutServer) error {
+	in := rpc.NewSession(stream.Context(), stream, time.Hour, time.Hour)
+	defer in.Close()
+	first, err := in.Recv()
+	if err != nil {
+		return err
+	}
+	opening, err := appendwire.ParseOpening(first.GetFlightDescriptor())
+	if err != nil {
+		return err
+	}
+	for told := new(flight.PutResult); ; {
+		if err := stream.Send(told); err != nil {
+			return err
+		}
+		m, err := in.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		id, digest, err := appendwire.ParseItem(m)
+		if err != nil {
+			return err
+		}
+		r, err := flight.NewRecordReader(&replay{[]*flight.FlightData{first, m}})
+		if err != nil {
+			return err
+		}
+		result, err := a.apply(stream.Context(), appendwire.Command{Table: opening.Table, Operation: id, Digest: digest}, r)
+		r.Release()
+		b, err := proto.Marshal(&lakepb.AppendSessionResults{Results: []*lakepb.AppendSessionResult{appendwire.SessionResult(id, result, err)}})
+		if err != nil {
+			return err
+		}
+		told = &flight.PutResult{AppMetadata: b}
+	}
 }
 
 type replay struct{ msgs []*flight.FlightData }

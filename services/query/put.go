@@ -30,9 +30,11 @@ func (in *putStream) Recv() (*flight.FlightData, error) {
 	return in.stream.Recv()
 }
 
-// DoPut serves appends, bulk ingestion and the binding of parameters.
+// DoPut serves appends, sessions of them, bulk ingestion and the binding of parameters.
 func (f *flightService) DoPut(stream flight.FlightService_DoPutServer) error {
-	defer f.metrics.request()()
+	if !rpc.IsSession(stream.Context()) { // which is open more than it is served
+		defer f.metrics.request()()
+	}
 	return f.metrics.rejected(grpcerr.ToStatus(f.put(stream)))
 }
 

@@ -108,6 +108,63 @@ func TestAppendsPassUnchangedAndAreReadAtOnce(t *testing.T) {
 	}
 }
 
+// openSession opens a session of appends at a replica.
+func openSession(t testing.TB, ctx context.Context, c *flightsql.Client, name lake.TableName, schema *flight.FlightData) (flight.FlightService_DoPutClient, error) {
+	t.Helper()
+	desc, err := appendwire.Opening{Table: name}.Descriptor()
+	require.NoError(t, err)
+	s, err := c.Client.DoPut(withHeader(ctx, appendwire.SessionHeader, "1"))
+	require.NoError(t, err)
+	require.NoError(t, s.Send(&flight.FlightData{FlightDescriptor: desc, DataHeader: schema.GetDataHeader(), DataBody: schema.GetDataBody()}))
+	_, err = s.Recv()
+	return s, err
+}
+
+func TestSessionsOfAppendsPassUnchangedAndAreReadAtOnce(t *testing.T) {
+	for where, via := range map[string]string{"on a connection": "query", "in this process": ""} {
+		t.Run(where, func(t *testing.T) {
+			l := newLake(t)
+			name := l.authority.create(t, "lab.notes", simple)
+			r := l.replicaTo(via == "")
+			c := r.client("ann-token")
+			payload := func(i int) (msgs collected) {
+				rec := rows(t, simple, fmt.Sprintf(`[{"id":%d}]`, i))
+				w := flight.NewRecordWriter(&msgs, ipcSchema(rec))
+				require.NoError(t, w.Write(rec))
+				require.NoError(t, w.Close())
+				return msgs
+			}
+			schema := payload(0)[0]
+			s, err := openSession(t, t.Context(), c, name, schema)
+			require.NoError(t, err)
+			for i := range 5 {
+				got := mustRun(t, c, "SELECT count(*) AS n FROM lab.notes")
+				require.Equal(t, fmt.Sprintf("{\"n\":%d}\n", i), got.json(t), "a client reads its writes")
+				m, err := appendwire.Item(payload(i)[1], lake.NewID(), lake.Digest{})
+				require.NoError(t, err)
+				require.NoError(t, s.Send(m))
+				told, err := s.Recv()
+				require.NoError(t, err)
+				var results lakepb.AppendSessionResults
+				require.NoError(t, proto.Unmarshal(told.GetAppMetadata(), &results))
+				require.Len(t, results.GetResults(), 1)
+				require.EqualValues(t, i+2, results.GetResults()[0].GetApplied().GetVersion())
+			}
+			require.Equal(t, "ann", l.authority.lastCaller("DoPut").Name, "the authority learns for whom")
+			require.Equal(t, via, l.authority.lastCaller("DoPut").Via)
+			require.Equal(t, 1, l.authority.count("DoPut"))
+			require.NoError(t, s.CloseSend())
+			_, err = s.Recv()
+			require.ErrorIs(t, err, io.EOF)
+
+			_, err = openSession(t, t.Context(), r.client("bob-token"), lake.TableName{Namespace: "secret", Name: "x"}, schema)
+			require.Equal(t, codes.NotFound, status.Code(err), "%v", err)
+			require.Equal(t, 1, l.authority.count("DoPut"), "the authority is not asked for hidden names")
+			require.Equal(t, "{\"n\":5}\n", mustRun(t, c, "SELECT count(*) AS n FROM lab.notes").json(t))
+		})
+	}
+}
+
 func TestAnAppendWithoutAnAnswerStillEvicts(t *testing.T) {
 	for where, beside := range map[string]bool{"on a connection": false, "in this process": true} {
 		t.Run(where, func(t *testing.T) {
