@@ -31,18 +31,31 @@ func newAdmission(opts AppendOptions, m *metrics) *admission {
 // enter waits for a slot and for the bytes that the append may turn out to
 // have. It fails with lake.Exhausted when the wait is over.
 func (a *admission) enter(ctx context.Context, bytes int64) (*permit, error) {
-	wait, cancel := context.WithTimeout(ctx, a.opts.Wait)
-	defer cancel()
-	if a.slots.Acquire(wait, 1) != nil {
-		return nil, a.refuse(ctx, "%d appends are under way", a.opts.Concurrent)
-	}
-	if a.bytes.Acquire(wait, bytes) != nil {
-		a.slots.Release(1)
-		return nil, a.refuse(ctx, "the %d bytes for appends are reserved", a.opts.BufferedBytes)
+	if err := a.acquire(ctx, bytes); err != nil {
+		return nil, err
 	}
 	a.metrics.admitted("admitted")
 	a.metrics.hold(1, bytes)
 	return &permit{admission: a, held: bytes}, nil
+}
+
+func (a *admission) acquire(ctx context.Context, bytes int64) error {
+	if a.slots.TryAcquire(1) { // nearly always: a timer costs more than the rest
+		if a.bytes.TryAcquire(bytes) {
+			return nil
+		}
+		a.slots.Release(1)
+	}
+	wait, cancel := context.WithTimeout(ctx, a.opts.Wait)
+	defer cancel()
+	if a.slots.Acquire(wait, 1) != nil {
+		return a.refuse(ctx, "%d appends are under way", a.opts.Concurrent)
+	}
+	if a.bytes.Acquire(wait, bytes) != nil {
+		a.slots.Release(1)
+		return a.refuse(ctx, "the %d bytes for appends are reserved", a.opts.BufferedBytes)
+	}
+	return nil
 }
 
 func (a *admission) refuse(ctx context.Context, format string, args ...any) error {

@@ -59,7 +59,11 @@ func (c *committers) submit(ctx context.Context, table lake.TableName, a *staged
 	c.queues[table] = append(queue, a)
 	c.mu.Unlock()
 	if !running {
-		c.server.working.Go(func() { c.run(ctx, table) })
+		c.server.working.Add(1)
+		c.server.hands.do(func() {
+			defer c.server.working.Done()
+			c.run(ctx, table)
+		})
 	}
 	out := <-a.done
 	return out.result, out.err
@@ -286,7 +290,7 @@ func (w *committer) published(ctx context.Context, base catalog.Table) error {
 func (w *committer) acknowledge(ctx context.Context, table catalog.Table, group []*stagedAppend, seen time.Time) {
 	done := make(chan struct{})
 	w.last = done
-	go func() {
+	w.server.hands.do(func() {
 		defer close(done)
 		err := w.server.publish(ctx, table, seen)
 		for _, a := range group {
@@ -296,7 +300,7 @@ func (w *committer) acknowledge(ctx context.Context, table catalog.Table, group 
 			}
 			a.done <- out
 		}
-	}()
+	})
 }
 
 // pause waits for about d, and reports false when ctx ends first.

@@ -68,11 +68,14 @@ func (f *inflight) end(key operationKey, run *operationRun, result appended, err
 	close(run.done)
 }
 
-// wait returns the run's result. When ctx ends first the run goes on.
-func (r *operationRun) wait(ctx context.Context) (appended, error) {
+// outcome returns the run's result, to the one who has begun it or to another
+// who waits for it. When ctx ends first the run goes on.
+func (r *operationRun) outcome(ctx context.Context, begun bool) (appended, error) {
 	select {
 	case <-r.done:
-		return r.result, r.err
+		result := r.result
+		result.replayed = result.replayed || !begun
+		return result, r.err
 	case <-ctx.Done():
 		return appended{}, lake.Errorf(lake.Undetermined, "the client gave up; the append goes on: %w", ctx.Err())
 	}

@@ -112,29 +112,38 @@ func (s *Server) receive(stream putStream, p access.Principal, limit int64) (*pa
 // runOrJoin starts the operation, or waits for the run under way. room goes
 // with the payload.
 func (s *Server) runOrJoin(ctx context.Context, tenant string, in *payload, room *permit) (appended, error) {
-	key := operationKey{tenant, in.command.Table, in.command.Operation}
-	run, begun, err := s.inflight.join(key, in.digest)
+	run, begun, err := s.enlist(tenant, in, room)
 	if err != nil {
-		room.leave()
 		return appended{}, err
 	}
+	if begun {
+		s.hands.do(func() { s.execute(run, tenant, in, room) })
+	}
+	return run.outcome(ctx, begun)
+}
+
+// enlist makes the operation one under way, which the caller then executes, or
+// finds the run that it is part of.
+func (s *Server) enlist(tenant string, in *payload, room *permit) (run *operationRun, begun bool, err error) {
+	key := operationKey{tenant, in.command.Table, in.command.Operation}
+	run, begun, err = s.inflight.join(key, in.digest)
 	if !begun {
 		room.leave()
-		result, err := run.wait(ctx)
-		result.replayed = true
-		return result, err
+		return run, false, err
 	}
 	if err := s.begin(); err != nil {
 		room.leave()
 		s.inflight.end(key, run, appended{}, err)
-		return appended{}, err
+		return nil, false, err
 	}
-	go func() {
-		defer s.working.Done()
-		result, err := s.append(s.work, tenant, in, room)
-		s.inflight.end(key, run, result, err)
-	}()
-	return run.wait(ctx)
+	return run, true, nil
+}
+
+// execute runs an operation that was begun to its end, whoever waits for it.
+func (s *Server) execute(run *operationRun, tenant string, in *payload, room *permit) {
+	defer s.working.Done()
+	result, err := s.append(s.work, tenant, in, room)
+	s.inflight.end(operationKey{tenant, in.command.Table, in.command.Operation}, run, result, err)
 }
 
 // append applies an operation whose payload is verified, or finds it applied.

@@ -33,6 +33,7 @@ type Server struct {
 	admission *admission
 	sessions  *semaphore.Weighted // places for sessions of appends
 	inflight  inflight
+	hands     *hands
 	commits   *committers
 	schemas   schemaCache
 	published publishedVersions
@@ -88,6 +89,7 @@ func New(opts Options) (*Server, error) {
 	s.admission = newAdmission(opts.Append, s.metrics)
 	s.sessions = semaphore.NewWeighted(int64(opts.Append.Sessions))
 	s.commits = newCommitters(s)
+	s.hands = newHands()
 	return s, nil
 }
 
@@ -158,6 +160,7 @@ func (s *Server) drain() {
 	}
 	s.stopWork()
 	<-done
+	s.hands.rest()
 }
 
 // ListenOptions say how [Server.Serve] listens; the binary fills them in.

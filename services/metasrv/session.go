@@ -140,7 +140,9 @@ func (c *session) receive(ctx context.Context, in putStream) error {
 		if err == nil {
 			payload, room, err = c.take(ctx, m, id, digest)
 		}
-		c.running.Go(func() {
+		c.running.Add(1)
+		c.server.hands.do(func() {
+			defer c.running.Done()
 			var result *lakepb.AppendResult
 			if err == nil {
 				result, err = c.run(ctx, payload, room)
@@ -177,8 +179,16 @@ func (c *session) take(ctx context.Context, m *flight.FlightData, id lake.Operat
 	return p, room, nil
 }
 
+// run executes the append here, or waits for another that does.
 func (c *session) run(ctx context.Context, p *payload, room *permit) (*lakepb.AppendResult, error) {
-	result, err := c.server.runOrJoin(ctx, c.principal.Tenant, p, room)
+	run, begun, err := c.server.enlist(c.principal.Tenant, p, room)
+	if err != nil {
+		return nil, err
+	}
+	if begun {
+		c.server.execute(run, c.principal.Tenant, p, room)
+	}
+	result, err := run.outcome(ctx, begun)
 	if err != nil {
 		return nil, err
 	}
