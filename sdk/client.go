@@ -61,7 +61,7 @@ func Connect(ctx context.Context, addr string, opts ...Option) (*Client, error) 
 		opt(&o)
 	}
 	c := &Client{retryWindow: o.retryWindow, memory: newMemory(o.schemaTTL), observer: o.observer}
-	c.sessions.client = c
+	c.sessions.client, c.sessions.times = c, defaultSessionTimes
 	c.closed, c.end = context.WithCancel(context.Background())
 	if o.checkpoints != "" {
 		var err error
@@ -94,7 +94,7 @@ func (c *Client) Close() error {
 		return nil //nolint:nilerr // the error says that it is closed already
 	}
 	c.end()
-	c.sessions.running.Wait()
+	c.sessions.close()
 	var failed error
 	for _, conn := range c.conns {
 		failed = errors.Join(failed, conn.Close())

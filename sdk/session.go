@@ -8,13 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/flight"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/lakeplane/lake/api/lakepb"
@@ -23,139 +20,74 @@ import (
 	"github.com/lakeplane/lake/lake"
 )
 
-const (
-	// sessionAfter: an append that comes within this of the last one to the
-	// same table makes a session worth its while.
-	sessionAfter = time.Second
-	// sessionIdle and sessionLife are when a client ends a session, before the
-	// server would.
-	sessionIdle = appendwire.SessionIdle / 6
-	sessionLife = appendwire.SessionLife / 5
-	// sessionRest is how long none is tried where one was refused.
-	sessionRest = 30 * time.Second
-	// maxSessions bounds the tables that are remembered, and so the sessions.
-	maxSessions = 256
-	// sessionQueue is how many appends may wait to be sent.
-	sessionQueue = 64
-)
-
-// sessions are a client's open sessions of appends, at most one a table. A
-// session spares small appends that follow each other the call each; it is
-// never needed, and what it fails at is sent by a call.
-type sessions struct {
-	client  *Client
-	running sync.WaitGroup
-
-	mu     sync.Mutex
-	tables map[lake.TableName]*sessionSlot
-}
-
-// sessionSlot is what is remembered of one table.
-type sessionSlot struct {
-	open *session  // or nil
-	last time.Time // when an append began
-	rest time.Time // until then none is opened
-}
-
-// of returns the session for an append; nil when it is to go alone.
-func (s *sessions) of(command appendwire.Command, data *payload) *session {
-	if len(data.messages) != 2 || data.bytes > appendwire.MaxSessionBytes {
-		return nil
-	}
-	now := time.Now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	slot := s.slot(command.Table)
-	often := now.Sub(slot.last) < sessionAfter
-	slot.last = now
-	if slot.open != nil && slot.open.takes(command, data, now) {
-		return slot.open
-	}
-	if slot.open.retire(); !often || now.Before(slot.rest) {
-		return nil
-	}
-	slot.open = s.open(command, data.messages[0], now)
-	return slot.open
-}
-
-// slot returns what is remembered of a table. When that is too much, any other
-// makes room: it costs its next append a call.
-func (s *sessions) slot(table lake.TableName) *sessionSlot {
-	if slot := s.tables[table]; slot != nil {
-		return slot
-	}
-	for name, slot := range s.tables {
-		if len(s.tables) < maxSessions {
-			break
-		}
-		slot.open.retire()
-		delete(s.tables, name)
-	}
-	if s.tables == nil {
-		s.tables = map[lake.TableName]*sessionSlot{}
-	}
-	slot := new(sessionSlot)
-	s.tables[table] = slot
-	return slot
-}
-
-// open begins a session.
-func (s *sessions) open(command appendwire.Command, schema *flight.FlightData, now time.Time) *session {
-	n := &session{
-		opening: appendwire.Opening{Table: command.Table, Incarnation: command.Incarnation}, schema: schema, until: now.Add(sessionLife),
-		queue: make(chan *sessionAppend, sessionQueue), ended: make(chan struct{}),
-		waiting: map[lake.OperationID][]*sessionAppend{},
-	}
-	s.running.Go(func() {
-		if err := n.run(s.client); !n.finish(err) {
-			s.rest(command.Table)
-		}
-	})
-	return n
-}
-
-// rest notes that a session did not open.
-func (s *sessions) rest(table lake.TableName) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if slot := s.tables[table]; slot != nil {
-		slot.rest = time.Now().Add(sessionRest)
-	}
-}
+// sessionQueue is how many appends may wait to be sent.
+const sessionQueue = 64
 
 // session is a DoPut that carries appends to one table. A nil session has
 // retired.
+//
+// An append in it waits in the queue, then for its answer, and is told apart
+// by its operation. What makes its outcome known or unknown is one bit, sent,
+// which is set under mu before the message may leave:
+//
+//   - Nothing is sent before the server has said that the session is open, so
+//     the appends of one that was refused, or never opened, were not applied.
+//   - A caller who gives up takes an append that was not sent back: it will not
+//     leave. One that was sent may be applied at any later time.
+//   - An operation is there once. A second Resume of it, whose answer could be
+//     mistaken for the first one's, goes alone; so does the next Resume after
+//     one who gave up, since with that the session retires.
 type session struct {
 	opening appendwire.Opening
 	schema  *flight.FlightData
 	until   time.Time
+	cancel  context.CancelFunc
 	queue   chan *sessionAppend
+	ready   chan struct{} // closed when the server has said that it is open
 	ended   chan struct{} // closed when nothing is answered any more
 
 	mu      sync.Mutex
-	retired bool                                  // it takes no more, and queue is closed
-	waiting map[lake.OperationID][]*sessionAppend // for their answers
-	opened  bool                                  // the server has said something
-	refused bool                                  // it never opened, and nothing was applied
-	err     error                                 // why it ended, from when ended is closed
+	retired bool                                // it takes no more, and queue is closed
+	waiting map[lake.OperationID]*sessionAppend // of callers
+	used    bool                                // it has answered an append
+	err     error                               // why it ended, from when ended is closed
 }
 
-// sessionAppend is an append that waits for its answer.
+// sessionAppend is an append that waits for its answer. session.mu is held for
+// what it is not made with.
 type sessionAppend struct {
 	message   *flight.FlightData
 	operation lake.OperationID
-	sent      atomic.Bool
 	answer    chan *lakepb.AppendSessionResult // receives once at most
+
+	sent  bool // it may have left
+	taken bool // back by its caller: it must not leave
 }
 
 // errSession is in the chain of an error of the session, not of an append.
 var errSession = errors.New("the session of appends ended")
 
-// takes reports whether the session takes such an append.
-func (s *session) takes(command appendwire.Command, data *payload, now time.Time) bool {
+func newSession(opening appendwire.Opening, schema *flight.FlightData, until time.Time, cancel context.CancelFunc) *session {
+	return &session{
+		opening: opening, schema: schema, until: until, cancel: cancel,
+		queue: make(chan *sessionAppend, sessionQueue), ready: make(chan struct{}), ended: make(chan struct{}),
+		waiting: map[lake.OperationID]*sessionAppend{},
+	}
+}
+
+// lasts reports whether the session takes appends.
+func (s *session) lasts(now time.Time) bool {
+	if s == nil {
+		return false
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !s.retired && now.Before(s.until) && s.opening.Incarnation == command.Incarnation &&
+	return !s.retired && now.Before(s.until)
+}
+
+// takes reports whether such an append is one of the session's.
+func (s *session) takes(command appendwire.Command, data *payload) bool {
+	return s.opening.Incarnation == command.Incarnation &&
 		bytes.Equal(s.schema.GetDataHeader(), data.messages[0].GetDataHeader())
 }
 
@@ -176,9 +108,9 @@ func (s *session) leave() {
 	}
 }
 
-// append sends the append and waits for its answer. An error of the session
-// itself has errSession in its chain; sent then says whether the append may
-// have left.
+// append sends the append and waits for its answer. sent says of an error
+// whether the append may have left. One that did not, with errSession in the
+// chain, is the session's failure and none of the append's.
 func (s *session) append(ctx context.Context, command appendwire.Command, data *payload) (result *lakepb.AppendResult, sent bool, err error) {
 	m, err := appendwire.Item(data.messages[1], command.Operation, command.Digest)
 	if err != nil {
@@ -188,29 +120,22 @@ func (s *session) append(ctx context.Context, command appendwire.Command, data *
 	if !s.enter(a) {
 		return nil, false, errSession
 	}
-	defer s.forget(a)
 	select {
 	case r := <-a.answer:
-		result, err := appendwire.Outcome(r)
+		result, err = appendwire.Outcome(r)
 		return result, true, err
 	case <-ctx.Done():
-		return nil, a.sent.Load(), &lake.Error{Kind: lake.Undetermined, Err: context.Cause(ctx)}
 	case <-s.ended:
 	}
-	select {
-	case r := <-a.answer: // it came before the end
-		result, err := appendwire.Outcome(r)
-		return result, true, err
-	default:
-		return nil, a.sent.Load() && !s.refused, s.err
-	}
+	return s.giveUp(ctx, a)
 }
 
-// enter queues the append, unless the session takes no more or is slow.
+// enter queues the append, unless the session takes no more, is slow, or has
+// the operation already.
 func (s *session) enter(a *sessionAppend) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.retired {
+	if s.retired || s.waiting[a.operation] != nil {
 		return false
 	}
 	select {
@@ -218,29 +143,49 @@ func (s *session) enter(a *sessionAppend) bool {
 	default:
 		return false
 	}
-	s.waiting[a.operation] = append(s.waiting[a.operation], a)
+	s.waiting[a.operation] = a
 	return true
 }
 
-func (s *session) forget(a *sessionAppend) {
+// giveUp is what a caller is told who waits no longer.
+func (s *session) giveUp(ctx context.Context, a *sessionAppend) (result *lakepb.AppendResult, sent bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	left := slices.DeleteFunc(s.waiting[a.operation], func(other *sessionAppend) bool { return other == a })
-	if s.waiting[a.operation] = left; len(left) == 0 {
-		delete(s.waiting, a.operation)
+	select {
+	case r := <-a.answer: // just in time
+		result, err = appendwire.Outcome(r)
+		return result, true, err
+	default:
 	}
+	a.taken = true
+	delete(s.waiting, a.operation)
+	if a.sent {
+		s.leave() // another server may know better
+	}
+	if s.retired && len(s.waiting) == 0 {
+		s.cancel() // it may not be read any more, nor answered
+	}
+	switch {
+	case ctx.Err() != nil:
+		err = &lake.Error{Kind: lake.Undetermined, Err: context.Cause(ctx)}
+	case a.sent: // whatever ended the session, it says nothing of this append
+		err = &lake.Error{Kind: lake.Undetermined, Err: s.err}
+	default:
+		err = s.err
+	}
+	return nil, a.sent, err
 }
 
 // run opens the stream and sends what is queued until the session is retired
-// and answered, or broken. It returns why it broke.
-func (s *session) run(c *Client) error {
-	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(c.closed, appendwire.SessionHeader, "1"))
-	defer cancel()
+// and answered, or broken. It returns why it broke. ctx is ended by s.cancel.
+func (s *session) run(ctx context.Context, server flight.FlightServiceClient, times sessionTimes) error {
+	late := time.AfterFunc(times.opening, s.cancel)
+	defer late.Stop()
 	descriptor, err := s.opening.Descriptor()
 	if err != nil {
 		return err
 	}
-	stream, err := c.appends.DoPut(ctx)
+	stream, err := server.DoPut(ctx)
 	if err != nil {
 		return err
 	}
@@ -250,49 +195,71 @@ func (s *session) run(c *Client) error {
 	if stream.Send(first) != nil {
 		return <-heard // which knows why
 	}
-	idle := time.NewTimer(sessionIdle)
-	defer idle.Stop()
+	select {
+	case <-s.ready:
+	case err := <-heard:
+		return err
+	}
+	late.Stop()
+	return s.send(stream, heard, times.idle)
+}
+
+// send sends what is queued.
+func (s *session) send(stream flight.FlightService_DoPutClient, heard <-chan error, idle time.Duration) error {
+	quiet := time.NewTimer(idle)
+	defer quiet.Stop()
+	queue := s.queue // nil once it is closed
 	for {
 		select {
-		case a, ok := <-s.queue:
+		case a, ok := <-queue:
 			if !ok {
 				_ = stream.CloseSend() // a broken stream is seen by its reader
-				return <-heard
-			}
-			idle.Reset(sessionIdle)
-			a.sent.Store(true)
-			if stream.Send(a.message) != nil {
+				queue = nil
+			} else if s.dispatch(a) && stream.Send(a.message) != nil {
 				return <-heard
 			}
 		case err := <-heard:
 			return err
-		case <-idle.C:
-			if !s.unused() {
-				idle.Reset(sessionIdle)
+		case <-quiet.C:
+			if s.unused() && queue == nil {
+				s.cancel() // the server does not end it
 			}
 		}
+		quiet.Reset(idle)
 	}
+}
+
+// dispatch marks an append as sent, unless its caller took it back.
+func (s *session) dispatch(a *sessionAppend) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a.sent = !a.taken
+	return a.sent
 }
 
 // unused retires the session if nobody waits for an answer.
 func (s *session) unused() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.waiting) == 0 {
-		s.leave()
+	if len(s.waiting) > 0 {
+		return false
 	}
-	return s.retired
+	s.leave()
+	return true
 }
 
 // hear hands out answers until there are no more; nil at the stream's end.
 func (s *session) hear(stream flight.FlightService_DoPutClient) error {
-	for {
+	for first := true; ; first = false {
 		told, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return err
+		}
+		if first {
+			close(s.ready)
 		}
 		var results lakepb.AppendSessionResults
 		if err := proto.Unmarshal(told.GetAppMetadata(), &results); err != nil {
@@ -305,34 +272,29 @@ func (s *session) hear(stream flight.FlightService_DoPutClient) error {
 func (s *session) hand(results []*lakepb.AppendSessionResult) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.opened = true
 	for _, r := range results {
 		if len(r.GetOperationId()) != len(lake.OperationID{}) {
 			continue // of no append of ours
 		}
-		// Which answer goes to which of two that repeat one operation does not
-		// matter.
-		if all := s.waiting[lake.OperationID(r.GetOperationId())]; len(all) > 0 {
-			all[0].answer <- r
-			s.waiting[lake.OperationID(r.GetOperationId())] = all[1:]
+		id := lake.OperationID(r.GetOperationId())
+		if a := s.waiting[id]; a != nil && a.sent {
+			s.used = true
+			a.answer <- r
+			delete(s.waiting, id)
 		}
 	}
 }
 
 // finish ends the session for everybody who waits, and reports whether it was
-// of use. The server says that it has opened a session before it takes appends
-// from it, so one that it refused instead has applied nothing.
-func (s *session) finish(err error) (opened bool) {
+// of use.
+func (s *session) finish(err error) (used bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.leave()
 	s.err = errSession
 	if err != nil {
-		err = grpcerr.FromStatus(err)
-		_, unknown := judge(err)
-		s.refused = !s.opened && !unknown
-		s.err = fmt.Errorf("%w: %w", errSession, err)
+		s.err = fmt.Errorf("%w: %w", errSession, grpcerr.FromStatus(err))
 	}
 	close(s.ended)
-	return s.opened
+	return s.used
 }

@@ -149,11 +149,10 @@ func (t *tries) attempt(ctx context.Context) (result AppendResult, sent bool, er
 		return t.call(ctx)
 	}
 	told, sent, err := s.append(ctx, t.command, t.data)
-	if errors.Is(err, errSession) {
-		t.ambiguous = t.ambiguous || sent
+	if !sent && errors.Is(err, errSession) {
 		return t.call(ctx)
 	}
-	if again, unknown := judge(err); err != nil && again && unknown {
+	if again, unknown := judge(err); err != nil && sent && again && unknown {
 		s.retire() // another server may know better
 	}
 	if err == nil {

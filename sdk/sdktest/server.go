@@ -72,7 +72,8 @@ type Server struct {
 	answers    map[string]answer
 	faults     []Fault
 	attempts   []Attempt
-	sessions   int
+	sessions   int   // asked for
+	open       int   // sessions being served
 	refusal    error // of sessions
 	tokens     []string
 	asked      []string

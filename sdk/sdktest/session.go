@@ -31,6 +31,19 @@ func (s *Server) Sessions() int {
 	return s.sessions
 }
 
+// OpenSessions is how many sessions of appends are being served.
+func (s *Server) OpenSessions() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open
+}
+
+func (s *Server) openSessions(by int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open += by
+}
+
 func isSession(stream flight.FlightService_DoPutServer) bool {
 	md, _ := metadata.FromIncomingContext(stream.Context())
 	return len(md.Get(appendwire.SessionHeader)) > 0
@@ -50,6 +63,8 @@ func (s *Server) session(stream flight.FlightService_DoPutServer, first *flight.
 	if err != nil {
 		return grpcerr.ToStatus(err)
 	}
+	s.openSessions(1)
+	defer s.openSessions(-1)
 	schema := &flight.FlightData{DataHeader: first.GetDataHeader(), DataBody: first.GetDataBody()}
 	if err := stream.Send(new(flight.PutResult)); err != nil {
 		return err
