@@ -54,7 +54,7 @@ func TestCheckpointIsThereFromBeforeTheFirstCallUntilTheOutcome(t *testing.T) {
 	s.Plan(sdktest.Silence)
 	var wg sync.WaitGroup
 	wg.Go(func() { _, err = c.Append(t.Context(), episodes, rows(2, "a")) })
-	require.Eventually(t, func() bool { return len(s.Attempts()) == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return s.Rows(episodes) == 2 }, 10*time.Second, time.Millisecond)
 	names := files(t, dir)
 	require.Len(t, names, 1)
 	require.True(t, strings.HasPrefix(names[0], s.Attempts()[0].Operation.String()), names[0])

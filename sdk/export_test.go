@@ -2,7 +2,10 @@
 
 package sdk
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // MaxSessions and MaxSlots bound a client's sessions of appends.
 const (
@@ -10,9 +13,14 @@ const (
 	MaxSlots    = maxSlots
 )
 
-// SetSessionTimes sets how long a server may take to open a session of appends,
-// when one that is not used ends, and how long none is tried after one that was
-// of no use. It is for a client that has not appended yet.
-func (c *Client) SetSessionTimes(opening, idle, rest time.Duration) {
-	c.sessions.times.opening, c.sessions.times.idle, c.sessions.times.rest = opening, idle, rest
+// SessionTimes are when a client opens and ends sessions of appends; zero is a
+// minute, so that a test that waits for nothing is not in a hurry.
+type SessionTimes struct{ After, Opening, Idle, Life, Rest time.Duration }
+
+// SetSessionTimes is for a client that has not appended yet.
+func (c *Client) SetSessionTimes(t SessionTimes) {
+	c.sessions.times = sessionTimes{
+		after: cmp.Or(t.After, time.Minute), opening: cmp.Or(t.Opening, time.Minute),
+		idle: cmp.Or(t.Idle, time.Minute), life: cmp.Or(t.Life, time.Minute), rest: cmp.Or(t.Rest, time.Minute),
+	}
 }

@@ -285,9 +285,15 @@ func (s *session) hand(results []*lakepb.AppendSessionResult) {
 	}
 }
 
-// finish ends the session for everybody who waits, and reports whether it was
-// of use.
-func (s *session) finish(err error) (used bool) {
+// wasUsed reports whether the session has answered an append.
+func (s *session) wasUsed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.used
+}
+
+// finish ends the session for everybody who waits.
+func (s *session) finish(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.leave()
@@ -296,5 +302,4 @@ func (s *session) finish(err error) (used bool) {
 		s.err = fmt.Errorf("%w: %w", errSession, grpcerr.FromStatus(err))
 	}
 	close(s.ended)
-	return s.used
 }

@@ -122,7 +122,9 @@ func (s *sessions) open(command appendwire.Command, schema *flight.FlightData, n
 	s.count++
 	s.running.Go(func() {
 		defer cancel()
-		s.over(command.Table, n.finish(n.run(ctx, s.client.appends, s.times)))
+		err := n.run(ctx, s.client.appends, s.times)
+		s.over(command.Table, n.wasUsed()) // before a caller is back with the next
+		n.finish(err)
 	})
 	return n
 }

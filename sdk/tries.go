@@ -163,6 +163,9 @@ func (t *tries) attempt(ctx context.Context) (result AppendResult, sent bool, er
 
 // call sends the append by a call of its own.
 func (t *tries) call(ctx context.Context) (result AppendResult, sent bool, err error) {
+	if t.client.closed.Err() != nil { // a session that ended with it says no more
+		return AppendResult{}, false, lake.Errorf(lake.Unavailable, "the client is closed")
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ctx = metadata.AppendToOutgoingContext(ctx, appendwire.SizeHeader, strconv.FormatInt(t.data.bytes, 10))
