@@ -144,7 +144,7 @@ func (f *fixture) delete(fragment int, offsets ...uint32) {
 	require.NoError(f.t, f.st.Put(context.Background(), name, raw))
 	f.edit(func(pb *lancepb.Manifest) {
 		pb.Fragments[fragment].DeletionFile = d
-		setFlags(pb)
+		setFlags(pb, hasDeletions(pb.GetFragments()))
 	})
 }
 

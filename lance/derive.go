@@ -3,7 +3,7 @@
 package lance
 
 import (
-	"math"
+	"slices"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -52,23 +52,25 @@ func NewManifest(s *arrow.Schema, c Commit) (*Manifest, error) {
 }
 
 // Append returns the version after m with more fragments, whose ids it
-// assigns. It fails with lake.Unsupported when the table has a writer feature
-// flag this package does not implement.
+// assigns. The caller must not change them after. It fails with
+// lake.Unsupported when the table has a writer feature flag this package does
+// not implement.
 func (m *Manifest) Append(fragments []*lancepb.DataFragment, c Commit) (*Manifest, error) {
 	next, err := m.derive()
 	if err != nil {
 		return nil, err
 	}
-	if err := next.addFragments(fragments); err != nil {
+	if err := next.addFragments(m, fragments); err != nil {
 		return nil, err
 	}
-	next.extendFragments(m, next.pb.Fragments[len(m.pb.Fragments):])
 	// In the transaction the fragments have no ids yet: a writer that rebases
 	// it onto another version assigns them again.
 	unplaced := make([]*lancepb.DataFragment, len(fragments))
 	for i, f := range fragments {
-		unplaced[i] = proto.CloneOf(f)
-		unplaced[i].Id = 0
+		if unplaced[i] = f; f.GetId() != 0 {
+			unplaced[i] = proto.CloneOf(f)
+			unplaced[i].Id = 0
+		}
 	}
 	tx := &lancepb.Transaction{Operation: &lancepb.Transaction_Append_{Append: &lancepb.Transaction_Append{Fragments: unplaced}}}
 	return finish(next, tx, c, m.Version()), nil
@@ -85,40 +87,8 @@ func (m *Manifest) derive() (*Manifest, error) {
 	}
 	pb := shallow(m.pb)
 	pb.Tag, pb.VersionAuxData = "", 0
+	pb.Fragments = slices.Clip(pb.GetFragments()) // what lies behind belongs to another version
 	return &Manifest{pb: pb, indexes: m.indexes}, nil
-}
-
-// addFragments appends copies of the fragments with ids never used before.
-func (m *Manifest) addFragments(fragments []*lancepb.DataFragment) error {
-	next := m.nextFragmentID()
-	if next+uint64(len(fragments)) > math.MaxUint32 {
-		return unsupported("the table has used all fragment ids")
-	}
-	old := m.pb.Fragments
-	m.pb.Fragments = old[:len(old):len(old)]
-	for _, f := range fragments {
-		placed := proto.CloneOf(f)
-		placed.Id = next
-		next++
-		m.pb.Fragments = append(m.pb.Fragments, placed)
-	}
-	if next > 0 {
-		m.pb.MaxFragmentId = proto.Uint32(uint32(next - 1))
-	}
-	return nil
-}
-
-// nextFragmentID trusts the recorded maximum no more than the fragments: older
-// writers left it out.
-func (m *Manifest) nextFragmentID() uint64 {
-	var next uint64
-	if m.pb.MaxFragmentId != nil {
-		next = uint64(m.pb.GetMaxFragmentId()) + 1
-	}
-	for _, f := range m.pb.GetFragments() {
-		next = max(next, f.GetId()+1)
-	}
-	return next
 }
 
 // finish completes a derived manifest: number, time, writer, flags and the
@@ -130,21 +100,18 @@ func finish(m *Manifest, tx *lancepb.Transaction, c Commit, read uint64) *Manife
 	m.pb.Timestamp = timestamppb.New(c.Time)
 	m.pb.WriterVersion = proto.CloneOf(&writer)
 	m.pb.TransactionFile = ""
-	setFlags(m.pb)
+	setFlags(m.pb, m.hasDeletions())
 	return m
 }
 
 // setFlags derives the flags from what the manifest holds and keeps the ones
 // that only say how to write.
-func setFlags(pb *lancepb.Manifest) {
+func setFlags(pb *lancepb.Manifest, deletions bool) {
 	pb.ReaderFeatureFlags &^= FlagDeletionFiles
 	pb.WriterFeatureFlags &^= FlagDeletionFiles
-	for _, f := range pb.GetFragments() {
-		if f.GetDeletionFile() != nil {
-			pb.ReaderFeatureFlags |= FlagDeletionFiles
-			pb.WriterFeatureFlags |= FlagDeletionFiles
-			break
-		}
+	if deletions {
+		pb.ReaderFeatureFlags |= FlagDeletionFiles
+		pb.WriterFeatureFlags |= FlagDeletionFiles
 	}
 	if len(pb.GetConfig()) > 0 {
 		pb.WriterFeatureFlags |= FlagTableConfig

@@ -4,7 +4,6 @@ package lance
 
 import (
 	"encoding/binary"
-	"math"
 	"slices"
 	"sync"
 
@@ -36,11 +35,10 @@ type Manifest struct {
 	// indexes is the index section as found. It is carried along unread.
 	indexes []byte
 
-	// fragments is the encoded list of fragments, nearly all of a large
-	// manifest. An append encodes only what it adds.
-	encode    sync.Once
-	fragments []byte
-	encodeErr error
+	// list is what appends need of the fragments, made when one needs it; see
+	// [Manifest.fragmentList].
+	list     *fragmentList
+	listOnce sync.Once
 }
 
 // ParseManifest reads the exact bytes of a manifest object. Bytes that
@@ -104,82 +102,6 @@ func (m *Manifest) readSections(body []byte) error {
 	return nil
 }
 
-// Encode returns the bytes of the manifest's object.
-func (m *Manifest) Encode() ([]byte, error) {
-	pb := shallow(m.pb)
-	pb.IndexSection, pb.TransactionSection = nil, nil
-	fragments, err := m.encodedFragments()
-	if err != nil {
-		return nil, err
-	}
-	out := make([]byte, 0, 4096+len(m.indexes)+len(fragments))
-	if m.indexes != nil {
-		pb.IndexSection = proto.Uint64(uint64(len(out)))
-		out = append(binary.LittleEndian.AppendUint32(out, uint32(len(m.indexes))), m.indexes...)
-	}
-	if m.transaction != nil {
-		pb.TransactionSection = proto.Uint64(uint64(len(out)))
-		if out, err = appendMessage(out, m.transaction); err != nil {
-			return nil, err
-		}
-	}
-	at := len(out)
-	// Fields of a message may come in any order and in pieces.
-	pb.Fragments = nil
-	if out, err = appendMessage(out, pb, fragments...); err != nil {
-		return nil, err
-	}
-	out = binary.LittleEndian.AppendUint64(out, uint64(at))
-	out = binary.LittleEndian.AppendUint16(out, 0)
-	out = binary.LittleEndian.AppendUint16(out, 2)
-	return append(out, magic...), nil
-}
-
-// encodedFragments returns the fragments as a piece of a manifest message. The
-// caller must not change it.
-func (m *Manifest) encodedFragments() ([]byte, error) {
-	m.encode.Do(func() {
-		if m.fragments == nil && m.encodeErr == nil {
-			m.fragments, m.encodeErr = marshal(nil, &lancepb.Manifest{Fragments: m.pb.GetFragments()})
-		}
-	})
-	return m.fragments, m.encodeErr
-}
-
-// extendFragments derives the encoded list of m, which has the fragments of
-// base and then some more.
-func (m *Manifest) extendFragments(base *Manifest, added []*lancepb.DataFragment) {
-	old, err := base.encodedFragments()
-	if err == nil {
-		m.fragments, m.encodeErr = marshal(slices.Clip(old), &lancepb.Manifest{Fragments: added})
-	}
-}
-
-func marshal(out []byte, m proto.Message) ([]byte, error) {
-	out, err := proto.MarshalOptions{Deterministic: true}.MarshalAppend(out, m)
-	if err != nil {
-		return nil, invalid("encode manifest: %w", err)
-	}
-	return out, nil
-}
-
-// appendMessage appends a message, with further fields in encoded form, behind
-// its length.
-func appendMessage(out []byte, m proto.Message, more ...byte) ([]byte, error) {
-	at := len(out)
-	out, err := marshal(append(out, 0, 0, 0, 0), m)
-	if err != nil {
-		return nil, err
-	}
-	out = append(out, more...)
-	length := len(out) - at - 4
-	if length > math.MaxUint32 {
-		return nil, invalid("encode manifest: a message of %d bytes", length)
-	}
-	binary.LittleEndian.PutUint32(out[at:], uint32(length))
-	return out, nil
-}
-
 // shallow copies a message without its elements.
 func shallow(pb *lancepb.Manifest) *lancepb.Manifest {
 	out := new(lancepb.Manifest)
@@ -201,7 +123,7 @@ func (m *Manifest) Fields() []*lancepb.Field { return m.pb.GetFields() }
 
 // Fragments returns the fragments in row order. The caller must not change
 // them.
-func (m *Manifest) Fragments() []*lancepb.DataFragment { return m.pb.GetFragments() }
+func (m *Manifest) Fragments() []*lancepb.DataFragment { return slices.Clip(m.pb.GetFragments()) }
 
 // Transaction returns what made this version, or nil when the manifest does
 // not hold it. The caller must not change it.

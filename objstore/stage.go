@@ -11,7 +11,8 @@ type Stager interface {
 	// returned nil, and whose key nobody else uses, as one with a fresh random id.
 	// When it has returned nil, it is as durable as after Put. A crash of the
 	// machine during the call, though not one of the process, may leave the key
-	// with some of the bytes.
+	// with some of the bytes. The data are not looked at any more when the call
+	// has returned.
 	Stage(ctx context.Context, key string, data []byte) error
 }
 

@@ -190,6 +190,9 @@ func (e *Engine) stageBytes(ctx context.Context, snap lake.Snapshot, m *format.M
 	if err := objstore.StageIdentical(ctx, e.store, snap.Location.Prefix()+snap.Manifest.Path, raw); err != nil {
 		return snap, lake.Wrap("stage manifest", err)
 	}
-	e.manifests.add(snap, m, raw)
+	if !e.keepsRaw() {
+		raw = nil
+	}
+	e.manifests.stage(snap, m, raw)
 	return snap, nil
 }

@@ -178,11 +178,11 @@ func (e *Engine) stageAppend(ctx context.Context, base lake.Snapshot, adds []eng
 	for _, f := range j.files {
 		group.Go(func() error { return f.write(ctx, e.store, base.Location) })
 	}
-	group.Go(func() (err error) {
-		snap, err = e.stage(ctx, snap, next, id)
-		return err
-	})
-	if err := group.Wait(); err != nil {
+	snap, err = e.stage(ctx, snap, next, id)
+	if failed := group.Wait(); failed != nil {
+		err = failed // the cause, where the other was cancelled for it
+	}
+	if err != nil {
 		return engine.Staged{}, err
 	}
 	return engine.Staged{Snapshot: snap, Ops: records.Advance(base, snap, adds)}, nil

@@ -113,7 +113,7 @@ func (c *cleaning) manifestOf(ctx context.Context, snap lake.Snapshot) (*format.
 	if err := checkSnapshot(snap); err != nil {
 		return nil, err
 	}
-	if m, _ := c.engine.manifests.get(snap); m != nil {
+	if m := c.engine.manifests.get(snap).m; m != nil {
 		return m, nil
 	}
 	return c.engine.readManifest(ctx, snap)

@@ -56,6 +56,7 @@ type Engine struct {
 	stats     *format.StatsCache // nil: none are read
 	write     format.WriteOptions
 	manifests *manifestCache
+	buffers   buffers
 	hold      uint64
 	now       func() time.Time
 

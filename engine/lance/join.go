@@ -91,10 +91,15 @@ func (j *joiner) flush(ctx context.Context) error {
 	return nil
 }
 
+// joinedRoom is about what a file has beside values: padding and metadata.
+const joinedRoom = 4 << 10
+
 func encodeRun(ctx context.Context, run []*data) (*joined, error) {
 	var batches []arrow.RecordBatch
+	memory := uint64(0)
 	for _, d := range run {
 		batches = append(batches, d.held...)
+		memory += d.memory
 	}
 	rows, err := array.NewRecordReader(batches[0].Schema(), batches)
 	if err != nil {
@@ -102,6 +107,7 @@ func encodeRun(ctx context.Context, run []*data) (*joined, error) {
 	}
 	defer rows.Release()
 	var made memoryFiles
+	made.Grow(joinedRoom + int(memory))
 	fragment, err := format.WriteOptions{Compact: run[0].compact}.WriteFragment(ctx, &made, run[0].fields, rows)
 	if err != nil {
 		return nil, err

@@ -25,7 +25,10 @@ type manifestCache struct {
 type manifestEntry struct {
 	snap lake.Snapshot
 	m    *format.Manifest
-	raw  []byte // until published, else nil
+	// staged says that it is still to be published. raw are its bytes then, where
+	// the store cannot publish it without.
+	staged bool
+	raw    []byte
 }
 
 // bytes estimates the memory of a parsed manifest from its encoded size.
@@ -35,39 +38,48 @@ func newManifestCache(most int64) *manifestCache {
 	return &manifestCache{most: most, entries: map[lake.Snapshot]*list.Element{}, recent: list.New()}
 }
 
-func (c *manifestCache) get(snap lake.Snapshot) (m *format.Manifest, raw []byte) {
+// get returns a copy of the entry of a snapshot, or the zero entry.
+func (c *manifestCache) get(snap lake.Snapshot) manifestEntry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.entries[snap]
 	if e == nil {
-		return nil, nil
+		return manifestEntry{}
 	}
 	c.recent.MoveToFront(e)
-	entry := e.Value.(*manifestEntry)
-	return entry.m, entry.raw
+	return *e.Value.(*manifestEntry)
 }
 
-// add keeps a manifest, and its bytes when they are still to be published.
-func (c *manifestCache) add(snap lake.Snapshot, m *format.Manifest, raw []byte) {
+// add keeps a manifest that was read.
+func (c *manifestCache) add(snap lake.Snapshot, m *format.Manifest) {
+	c.put(&manifestEntry{snap: snap, m: m})
+}
+
+// stage keeps a manifest that is to be published, with its bytes or nil.
+func (c *manifestCache) stage(snap lake.Snapshot, m *format.Manifest, raw []byte) {
+	c.put(&manifestEntry{snap: snap, m: m, staged: true, raw: raw})
+}
+
+func (c *manifestCache) put(entry *manifestEntry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if e := c.entries[snap]; e != nil {
+	if e := c.entries[entry.snap]; e != nil {
 		c.remove(e)
 	}
-	entry := &manifestEntry{snap, m, raw}
-	c.entries[snap] = c.recent.PushFront(entry)
+	c.entries[entry.snap] = c.recent.PushFront(entry)
 	c.size += entry.bytes()
 	for c.size > c.most && c.recent.Len() > 0 {
 		c.remove(c.recent.Back())
 	}
 }
 
-// published drops the bytes of a manifest.
+// published notes that a manifest needs nothing more.
 func (c *manifestCache) published(snap lake.Snapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e := c.entries[snap]; e != nil {
-		e.Value.(*manifestEntry).raw = nil
+		entry := e.Value.(*manifestEntry)
+		entry.staged, entry.raw = false, nil
 	}
 }
 

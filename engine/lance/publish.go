@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lakeplane/lake/engine"
@@ -19,11 +20,44 @@ import (
 // stage stores the manifest under a staged name and returns the snapshot that
 // pins it. The id in the name is fresh, so two writers never stage the same.
 func (e *Engine) stage(ctx context.Context, snap lake.Snapshot, m *format.Manifest, id lake.ID) (lake.Snapshot, error) {
-	raw, err := m.Encode()
+	buf := e.buffers.take()
+	raw, err := m.AppendTo(buf)
 	if err != nil {
 		return snap, err
 	}
-	return e.stageBytes(ctx, snap, m, raw, id)
+	snap, err = e.stageBytes(ctx, snap, m, raw, id)
+	if !e.keepsRaw() {
+		e.buffers.give(raw)
+	}
+	return snap, err
+}
+
+// keepsRaw reports whether the bytes of a staged manifest are needed after they
+// were stored: where the store cannot give an object another name.
+func (e *Engine) keepsRaw() bool {
+	_, moves := e.store.(objstore.Mover)
+	_, stages := e.store.(objstore.Stager)
+	return !moves || !stages // a store that is no Stager may still be sending them
+}
+
+// buffers lend memory for the bytes of manifests, nearly all of which are the
+// same from version to version. The zero value is ready.
+type buffers struct{ pool sync.Pool }
+
+// maxBuffer bounds what is kept between two versions of the largest tables.
+const maxBuffer = 4 << 20
+
+func (b *buffers) take() []byte {
+	if buf, ok := b.pool.Get().(*[]byte); ok {
+		return (*buf)[:0]
+	}
+	return nil
+}
+
+func (b *buffers) give(buf []byte) {
+	if cap(buf) <= maxBuffer {
+		b.pool.Put(&buf)
+	}
 }
 
 // Publish implements [engine.Engine].
@@ -38,7 +72,12 @@ func (e *Engine) publish(ctx context.Context, snap lake.Snapshot) error {
 	if err := checkSnapshot(snap); err != nil {
 		return err
 	}
-	_, raw := e.manifests.get(snap)
+	known := e.manifests.get(snap)
+	if known.staged && e.renamed(ctx, snap) {
+		e.manifests.published(snap)
+		return nil
+	}
+	raw := known.raw
 	if raw == nil {
 		found, key, err := e.read(ctx, snap)
 		if err != nil {
@@ -127,12 +166,12 @@ func (e *Engine) manifest(ctx context.Context, snap lake.Snapshot) (*format.Mani
 	if err := checkSnapshot(snap); err != nil {
 		return nil, err
 	}
-	if m, _ := e.manifests.get(snap); m != nil {
+	if m := e.manifests.get(snap).m; m != nil {
 		return m, nil
 	}
 	m, err := e.readManifest(ctx, snap)
 	if err == nil {
-		e.manifests.add(snap, m, nil)
+		e.manifests.add(snap, m)
 	}
 	return m, err
 }

@@ -38,12 +38,14 @@ func (w *writer) stage() error {
 	})
 }
 
-// syncBoth syncs a file and its folder at the same time.
+// syncBoth syncs a file and its folder at the same time. The file takes longer,
+// so it begins at once: where all processors wait for system calls, the scheduler
+// lets a new goroutine wait for a while.
 func (s *Store) syncBoth(file, folder int) error {
 	synced := make(chan error, 1)
-	go func() { synced <- retryInterrupted(func() error { return s.folders.syncs.fsync(file) }) }()
-	err := s.folders.syncs.sync(folder)
-	return errors.Join(<-synced, err)
+	go func() { synced <- s.folders.syncs.sync(folder) }()
+	err := retryInterrupted(func() error { return s.folders.syncs.fsync(file) })
+	return errors.Join(err, <-synced)
 }
 
 // syncObject syncs the bytes of an object that is there.
