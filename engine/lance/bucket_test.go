@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -70,12 +71,17 @@ type depths struct {
 	requests  int
 }
 
+// tripTime is how long a request takes at least: those that are made together
+// must all have begun before the first of them ends, on a busy machine too.
+const tripTime = 100 * time.Millisecond
+
 func (d *depths) RoundTrip(r *http.Request) (*http.Response, error) {
 	d.mu.Lock()
 	depth := d.ended + 1
 	d.requests++
 	d.mu.Unlock()
 	answer, err := d.transport.RoundTrip(r)
+	time.Sleep(tripTime)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.ended = max(d.ended, depth)
@@ -96,7 +102,6 @@ func TestColdReadIsThreeTrips(t *testing.T) {
 	store := bucket(t)(trips)
 	writer, err := lance.New(lance.Options{Store: store})
 	require.NoError(t, err)
-	defer writer.Close()
 	inc := lake.NewID()
 	loc := lake.Place(lake.TableName{Namespace: "n", Name: "t"}, inc)
 	schema := arrow.NewSchema([]arrow.Field{
@@ -108,6 +113,7 @@ func TestColdReadIsThreeTrips(t *testing.T) {
 	next, err := writer.StageAppend(t.Context(), first.Snapshot, []engine.Append{{Data: stageNumbers(t, writer, loc, schema, 100_000)}})
 	require.NoError(t, err)
 	require.NoError(t, writer.Publish(t.Context(), next.Snapshot))
+	require.NoError(t, writer.Close()) // which ends what it deletes beside
 
 	cold, err := lance.New(lance.Options{Store: store})
 	require.NoError(t, err)

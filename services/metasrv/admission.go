@@ -40,7 +40,9 @@ func (a *admission) enter(ctx context.Context, bytes int64) (*permit, error) {
 }
 
 func (a *admission) acquire(ctx context.Context, bytes int64) error {
-	if a.slots.TryAcquire(1) { // nearly always: a timer costs more than the rest
+	// Nearly always there is room, and then no timer is needed, whose time may be
+	// over on a busy machine before anybody has looked.
+	if a.slots.TryAcquire(1) {
 		if a.bytes.TryAcquire(bytes) {
 			return nil
 		}

@@ -208,6 +208,18 @@ func requireEach(t *testing.T, a *authority, n int) {
 	require.Equal(t, want, got)
 }
 
+// TestFreeRoomIsNeverRefused: a machine may be so busy that the time to wait is
+// over before anybody has looked.
+func TestFreeRoomIsNeverRefused(t *testing.T) {
+	a := start(t, func(o *metasrv.Options) { o.Append.Concurrent, o.Append.Wait = 1, time.Nanosecond })
+	a.create(t, "a", "t")
+	for i := range 100 {
+		_, err := a.put(t.Context(), newOp(t, "a", "t", int64(i)))
+		require.NoError(t, err)
+	}
+	requireEach(t, a, 100)
+}
+
 // TestWaitingAppendsShareOneVersion holds a commit up while 16 others arrive.
 func TestWaitingAppendsShareOneVersion(t *testing.T) {
 	a := start(t, func(o *metasrv.Options) { o.Append.Concurrent, o.Append.BufferedBytes = 64, 64*lake.MaxAppendBytes })

@@ -94,11 +94,11 @@ func (g *Gate) Enter(ctx context.Context, name string) (leave func(), outcome Ou
 	}
 	deadline, cancel := context.WithTimeout(ctx, g.opts.Queue)
 	defer cancel()
-	if t.slots.Acquire(deadline, 1) != nil {
+	if take(deadline, t.slots) != nil {
 		g.part(name, t)
 		return refuse(ctx, TenantLimit, lake.Errorf(lake.Exhausted, tenantMessage, g.opts.PerTenant, g.opts.Queue))
 	}
-	if g.replica.Acquire(deadline, 1) != nil {
+	if take(deadline, g.replica) != nil {
 		t.slots.Release(1)
 		g.part(name, t)
 		return refuse(ctx, ReplicaLimit, lake.Errorf(lake.Exhausted, globalMessage, g.opts.Concurrent, g.opts.Queue))
@@ -108,6 +108,15 @@ func (g *Gate) Enter(ctx context.Context, name string) (leave func(), outcome Ou
 		t.slots.Release(1)
 		g.part(name, t)
 	}), Admitted, nil
+}
+
+// take takes a free place at once, whatever the time is: on a busy machine the
+// wait may be over before it has begun, which is no reason to refuse.
+func take(ctx context.Context, places *semaphore.Weighted) error {
+	if places.TryAcquire(1) {
+		return nil
+	}
+	return places.Acquire(ctx, 1)
 }
 
 func refuse(ctx context.Context, outcome Outcome, err error) (func(), Outcome, error) {

@@ -49,6 +49,15 @@ func TestOneTenantCannotFillTheReplica(t *testing.T) {
 	})
 }
 
+// TestFreePlacesAreNeverRefused: a machine may be so busy that the time to wait
+// is over before anybody has looked.
+func TestFreePlacesAreNeverRefused(t *testing.T) {
+	g := New(Options{Concurrent: 1, PerTenant: 1, Queue: time.Nanosecond})
+	for range 1000 {
+		enter(t, g, "somebody")()
+	}
+}
+
 func TestTheReplicaLimitHoldsOverAllTenants(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Options{Concurrent: 3})
