@@ -17,7 +17,9 @@ import (
 // here at once and elsewhere by way of the authority, and tells what is certain:
 // CANCELLED when what ran here is all there is, and CANCELLING when another
 // replica may run it, which stops it as soon as it hears. lake.Unavailable when
-// the others could not be told; what could be done here is done then.
+// the others could not be told; what could be done here is done then. A ticket
+// cancels for as long as a query that was begun with it may run, after it has
+// expired.
 func (f *flightService) cancel(ctx context.Context, p access.Principal, info *flight.FlightInfo) (flight.CancelStatus, error) {
 	if len(info.GetEndpoint()) == 0 {
 		return flight.CancelStatusUnspecified, lake.Errorf(lake.Invalid, "cancel: the FlightInfo has no endpoint")
@@ -28,7 +30,7 @@ func (f *flightService) cancel(ctx context.Context, p access.Principal, info *fl
 		if err != nil {
 			return flight.CancelStatusNotCancellable, nil //nolint:nilerr // a metadata call: short, nothing to stop
 		}
-		claims, err := f.openTicket(p, handle)
+		claims, err := f.openTicket(p, handle, f.opts.ExecutionTimeout)
 		if err != nil {
 			return flight.CancelStatusUnspecified, err
 		}

@@ -366,6 +366,38 @@ func (s *safeBuffer) String() string {
 	return s.b.String()
 }
 
+// TestAQueryIsCancelledByATicketThatHasExpired: it runs on after that. The
+// ticket is good for nothing else, and for that no longer than a query may run.
+func TestAQueryIsCancelledByATicketThatHasExpired(t *testing.T) {
+	var ahead atomic.Int64
+	f := newFleet(t)
+	tune := func(o *query.Options) {
+		o.ExecutionTimeout = 20 * time.Minute
+		o.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	}
+	a, b := f.join(tune), f.join(tune)
+	atA, atB := a.client("ann-token"), b.client("ann-token")
+	here, endedHere := runAt(t, a, atA, endlessRows)
+	elsewhere, endedElsewhere := runAt(t, b, atB, endlessRows)
+	ahead.Store(int64(24 * time.Minute))
+	requireInvalidTicket(t, atA, here.GetEndpoint()[0].GetTicket().GetTicket(), "it has expired")
+	_, err := atA.RenewFlightEndpoint(t.Context(), &flight.RenewFlightEndpointRequest{Endpoint: here.GetEndpoint()[0]})
+	require.Equal(t, codes.Unauthenticated, status.Code(err))
+	_, err = cancelAt(t, a.client("bob-token"), here)
+	require.Equal(t, codes.Unauthenticated, status.Code(err), "nobody else cancels it")
+	got, err := cancelAt(t, atA, here)
+	require.NoError(t, err)
+	require.Equal(t, flight.CancelStatusCancelled, got)
+	require.Equal(t, codes.Canceled, status.Code(<-endedHere))
+	got, err = cancelAt(t, atA, elsewhere)
+	require.NoError(t, err)
+	require.Equal(t, flight.CancelStatusCancelling, got)
+	require.Equal(t, codes.Canceled, status.Code(<-endedElsewhere))
+	ahead.Store(int64(26 * time.Minute))
+	_, err = cancelAt(t, atA, here)
+	require.Equal(t, codes.Unauthenticated, status.Code(err), "no query that was begun with it runs any more")
+}
+
 // TestARenewedTicketIsCancelledByTheOldOne: all that were made for the query.
 func TestARenewedTicketIsCancelledByTheOldOne(t *testing.T) {
 	var now atomic.Int64

@@ -30,7 +30,7 @@ func tooLong(limit time.Duration) error {
 // datasets, engine place) is given back when it returns, and it returns soon
 // after ctx ends: when the client leaves, the query stops.
 func (s *Server) execute(ctx context.Context, p access.Principal, handle []byte, out flight.FlightService_DoGetServer) error {
-	claims, err := s.openTicket(p, handle)
+	claims, err := s.openTicket(p, handle, 0)
 	if err != nil {
 		return err
 	}

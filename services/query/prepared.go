@@ -51,7 +51,7 @@ func (s *Server) prepare(ctx context.Context, p access.Principal, req *pb.Action
 
 // preparedInfo plans a prepared statement with what is bound to it.
 func (s *Server) preparedInfo(ctx context.Context, p access.Principal, handle []byte, desc *flight.FlightDescriptor) (*flight.FlightInfo, error) {
-	claims, err := openFor(s.prepared, p, handle)
+	claims, err := openFor(s.prepared, p, handle, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (s *Server) preparedInfo(ctx context.Context, p access.Principal, handle []
 
 // bindParameters reads one row of parameters and answers with a handle that carries it.
 func (s *Server) bindParameters(p access.Principal, handle []byte, in *putStream) error {
-	claims, err := openFor(s.prepared, p, handle)
+	claims, err := openFor(s.prepared, p, handle, 0)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (s *Server) bindParameters(p access.Principal, handle []byte, in *putStream
 // closePrepared forgets what this replica remembers of a handle. A handle that
 // does not open has nothing to close.
 func (s *Server) closePrepared(p access.Principal, handle []byte) {
-	if claims, err := openFor(s.prepared, p, handle); err == nil {
+	if claims, err := openFor(s.prepared, p, handle, 0); err == nil {
 		s.memo.bindings.forget(claims.Query)
 	}
 }

@@ -181,17 +181,17 @@ func (s *Server) endpoint(claims ticket.Claims) (*flight.FlightEndpoint, error) 
 }
 
 // openTicket returns the claims of the ticket of a statement, or of a part of its
-// result, made for this principal.
-// A ticket of somebody else is as invalid as a forged one.
-func (s *Server) openTicket(p access.Principal, handle []byte) (*ticket.Claims, error) {
+// result, for its principal. late is how long ago it may have expired. A ticket
+// that is not the principal's is refused as a forged one is.
+func (s *Server) openTicket(p access.Principal, handle []byte, late time.Duration) (*ticket.Claims, error) {
 	if ticket.Part.Is(handle) {
-		return openFor(s.part, p, handle)
+		return openFor(s.part, p, handle, late)
 	}
-	return openFor(s.statement, p, handle)
+	return openFor(s.statement, p, handle, late)
 }
 
-func openFor(sealer *ticket.Sealer, p access.Principal, handle []byte) (*ticket.Claims, error) {
-	claims, err := sealer.Open(handle)
+func openFor(sealer *ticket.Sealer, p access.Principal, handle []byte, late time.Duration) (*ticket.Claims, error) {
+	claims, err := sealer.OpenLate(handle, late)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +205,7 @@ func openFor(sealer *ticket.Sealer, p access.Principal, handle []byte) (*ticket.
 // query is not renewed: the cancellation is kept as long as the tickets made
 // before it live.
 func (s *Server) renew(p access.Principal, handle []byte) (*flight.FlightEndpoint, error) {
-	claims, err := s.openTicket(p, handle)
+	claims, err := s.openTicket(p, handle, 0)
 	if err != nil {
 		return nil, err
 	}

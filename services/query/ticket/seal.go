@@ -103,7 +103,11 @@ func (s *Sealer) Seal(c Claims) ([]byte, time.Time, error) {
 // Open returns the claims of a value sealed by any replica with a common key.
 // A value that is malformed, forged, of another kind, expired or from the
 // future is lake.Unauthenticated, always with the same message.
-func (s *Sealer) Open(b []byte) (*Claims, error) {
+func (s *Sealer) Open(b []byte) (*Claims, error) { return s.OpenLate(b, 0) }
+
+// OpenLate is Open for a value that may have expired, at most so long ago. It is
+// for what a value may still be used for when it cannot be redeemed.
+func (s *Sealer) OpenLate(b []byte, late time.Duration) (*Claims, error) {
 	refused := s.Refuse()
 	if len(b) < headerBytes+nonceBytes || len(b) > maxEnvelopeBytes ||
 		[magicBytes]byte(b) != s.kind.magic || b[magicBytes] != envelopeVersion {
@@ -118,15 +122,15 @@ func (s *Sealer) Open(b []byte) (*Claims, error) {
 		return nil, refused
 	}
 	c, err := unmarshal(plain)
-	if err != nil || s.kind.part != (c.Part != nil) || !s.live(c) {
+	if err != nil || s.kind.part != (c.Part != nil) || !s.live(c, late) {
 		return nil, refused
 	}
 	return c, nil
 }
 
-func (s *Sealer) live(c *Claims) bool {
+func (s *Sealer) live(c *Claims, late time.Duration) bool {
 	now := s.now()
-	return now.Before(c.ExpiresAt) && !c.IssuedAt.After(now.Add(FutureSkew)) && c.ExpiresAt.After(c.IssuedAt)
+	return now.Before(c.ExpiresAt.Add(late)) && !c.IssuedAt.After(now.Add(FutureSkew)) && c.ExpiresAt.After(c.IssuedAt)
 }
 
 // authenticated returns the additional data: the audience, then the header.
