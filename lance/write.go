@@ -41,7 +41,17 @@ func WriteFragment(ctx context.Context, st Creator, fields []*lancepb.Field, row
 // items and metadata. On failure nothing is left behind but perhaps a sidecar,
 // which [Sweep] finds.
 func (o WriteOptions) WriteFragment(ctx context.Context, st Creator, fields []*lancepb.Field, rows array.RecordReader) (*lancepb.DataFragment, error) {
-	w := &fragmentWriter{ctx: ctx, st: st, fields: fields, options: o}
+	l, err := NewLayout(fields)
+	if err != nil {
+		return nil, lake.Wrap("write data file", err)
+	}
+	return o.WriteRows(ctx, st, l, rows)
+}
+
+// WriteRows is [WriteOptions.WriteFragment] for who writes many files of few
+// rows with the same fields.
+func (o WriteOptions) WriteRows(ctx context.Context, st Creator, l *Layout, rows array.RecordReader) (*lancepb.DataFragment, error) {
+	w := &fragmentWriter{ctx: ctx, st: st, layout: l, options: o}
 	defer w.abort()
 	for rows.Next() {
 		if err := ctx.Err(); err != nil {
@@ -58,34 +68,55 @@ func (o WriteOptions) WriteFragment(ctx context.Context, st Creator, fields []*l
 	return f, lake.Wrap("write data file", err)
 }
 
+// Layout is what data files with the same fields have in common. It is immutable
+// and safe for concurrent use.
+type Layout struct {
+	fields []*lancepb.Field
+	schema *arrow.Schema // of the batches that are written
+	file   *file.Layout
+}
+
+// NewLayout returns the layout for the fields of a table, or some columns of it,
+// which must not be changed after.
+func NewLayout(fields []*lancepb.Field) (*Layout, error) {
+	s, err := schema.ToArrow(fields, nil)
+	if err != nil {
+		return nil, err
+	}
+	f, err := file.NewLayout(s, fields)
+	if err != nil {
+		return nil, err
+	}
+	return &Layout{fields, s, f}, nil
+}
+
+// Fields returns the fields. The caller must not change them.
+func (l *Layout) Fields() []*lancepb.Field { return l.fields }
+
 // fragmentWriter creates its file with the first row.
 type fragmentWriter struct {
 	ctx    context.Context
 	st     Creator
-	fields []*lancepb.Field
+	layout *Layout
 
 	options WriteOptions
 
-	name   string
-	schema *arrow.Schema
-	obj    ObjectWriter
-	file   *file.Writer
-	stats  *stats.Collector // or nil
+	name  string
+	obj   ObjectWriter
+	file  *file.Writer
+	stats *stats.Collector // or nil
 }
 
 func (w *fragmentWriter) open() error {
 	var err error
-	if w.schema, err = schema.ToArrow(w.fields, nil); err != nil {
-		return err
-	}
 	w.name = newDataName()
 	if w.obj, err = w.st.Create(w.ctx, dataDir+w.name); err != nil {
 		return err
 	}
 	if w.options.StatsBytes > 0 {
-		w.stats = stats.NewCollector(w.schema, rootIDs(w.fields))
+		w.stats = stats.NewCollector(w.layout.schema, rootIDs(w.layout.fields))
 	}
-	w.file, err = file.NewWriter(w.obj, w.schema, w.fields, file.WriterOptions{Compact: w.options.Compact, PageBytes: w.options.PageBytes})
+	w.file, err = w.layout.file.NewWriter(w.obj, file.WriterOptions{Compact: w.options.Compact, PageBytes: w.options.PageBytes})
 	return err
 }
 
@@ -108,19 +139,20 @@ func (w *fragmentWriter) write(batch arrow.RecordBatch) error {
 			return err
 		}
 	}
-	if int(batch.NumCols()) != w.schema.NumFields() {
-		return invalid("a batch has %d columns, the table %d", batch.NumCols(), w.schema.NumFields())
+	schema := w.layout.schema
+	if int(batch.NumCols()) != schema.NumFields() {
+		return invalid("a batch has %d columns, the table %d", batch.NumCols(), schema.NumFields())
 	}
 	columns := make([]arrow.Array, 0, batch.NumCols())
 	defer func() { releaseAll(columns) }()
 	for i, c := range batch.Columns() {
-		relabelled, err := relabel(c, w.schema.Field(i).Type)
+		relabelled, err := relabel(c, schema.Field(i).Type)
 		if err != nil {
-			return lake.Wrap("column "+w.schema.Field(i).Name, err)
+			return lake.Wrap("column "+schema.Field(i).Name, err)
 		}
 		columns = append(columns, relabelled)
 	}
-	out := array.NewRecordBatch(w.schema, columns, batch.NumRows())
+	out := array.NewRecordBatch(schema, columns, batch.NumRows())
 	defer out.Release()
 	if w.stats != nil {
 		w.stats.Add(out)
@@ -132,6 +164,10 @@ func (w *fragmentWriter) write(batch arrow.RecordBatch) error {
 func relabel(a arrow.Array, want arrow.DataType) (arrow.Array, error) {
 	if !sameShape(a.DataType(), want) {
 		return nil, invalid("type %s does not fit %s", a.DataType(), want)
+	}
+	if _, nested := want.(arrow.NestedType); !nested {
+		a.Retain()
+		return a, nil
 	}
 	var unmapped handle
 	out, err := unmapped.adopt(a, want)

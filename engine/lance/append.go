@@ -14,15 +14,13 @@ import (
 	"github.com/lakeplane/lake/lake"
 	format "github.com/lakeplane/lake/lance"
 	"github.com/lakeplane/lake/lance/lancepb"
-	"github.com/lakeplane/lake/lance/schema"
 )
 
 // data is what one append brought: a data file that is written already, or, of
 // a small append, its rows.
 type data struct {
+	*shape
 	loc      lake.Location
-	fields   []*lancepb.Field
-	compact  bool
 	rows     uint64
 	fragment *lancepb.DataFragment // nil without rows, and for held ones
 	held     []arrow.RecordBatch
@@ -51,14 +49,11 @@ func (e *Engine) StageData(ctx context.Context, loc lake.Location, s *arrow.Sche
 	if err := engine.CheckSameSchema(s, rows.Schema()); err != nil {
 		return nil, err
 	}
-	fields, err := schema.FromArrow(s)
+	shape, err := e.shapes.of(s)
 	if err != nil {
 		return nil, err
 	}
-	// Options were checked when the table was made. One of a later release is no
-	// reason to refuse rows.
-	options, _ := optionsOf(s)
-	d := &data{loc: loc, fields: fields, compact: options.Compact}
+	d := &data{loc: loc, shape: shape}
 	if err := e.stageData(ctx, d, &nullChecker{RecordReader: rows, schema: s}); err != nil {
 		return nil, lake.Wrap("stage rows for "+string(loc), err)
 	}
@@ -90,7 +85,7 @@ func (d *data) holdCopy(batch arrow.RecordBatch) error {
 }
 
 func (e *Engine) writeData(ctx context.Context, d *data, rows array.RecordReader) error {
-	fragment, err := e.writing(d.compact).WriteFragment(ctx, e.folder(d.loc), d.fields, rows)
+	fragment, err := e.writing(d.compact).WriteRows(ctx, e.folder(d.loc), d.layout, rows)
 	if err != nil {
 		return err
 	}

@@ -57,6 +57,7 @@ type Engine struct {
 	write     format.WriteOptions
 	manifests *manifestCache
 	buffers   buffers
+	shapes    shapes
 	hold      uint64
 	now       func() time.Time
 

@@ -56,7 +56,7 @@ func join(ctx context.Context, loc lake.Location, m *format.Manifest, adds []eng
 		if !ok || d.loc != loc {
 			return nil, lake.Errorf(lake.Invalid, "operation %s: its data were not staged for %s by this engine", a.Operation.ID, loc)
 		}
-		if !sameFields(d.fields, m.Fields()) {
+		if !sameFields(d.layout.Fields(), m.Fields()) {
 			return nil, lake.Errorf(lake.Precondition, "operation %s: the table's columns changed since its data were staged", a.Operation.ID)
 		}
 		switch {
@@ -108,7 +108,7 @@ func encodeRun(ctx context.Context, run []*data) (*joined, error) {
 	defer rows.Release()
 	var made memoryFiles
 	made.Grow(joinedRoom + int(memory))
-	fragment, err := format.WriteOptions{Compact: run[0].compact}.WriteFragment(ctx, &made, run[0].fields, rows)
+	fragment, err := format.WriteOptions{Compact: run[0].compact}.WriteRows(ctx, &made, run[0].layout, rows)
 	if err != nil {
 		return nil, err
 	}

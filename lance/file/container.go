@@ -5,6 +5,7 @@ package file
 import (
 	"encoding/binary"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 
@@ -208,11 +209,12 @@ func (c *container) decodeEncoding(e *containerpb.Encoding, url string, m proto.
 
 // encodeAny wraps a message the way page and column encodings are stored.
 func encodeAny(url string, m proto.Message) (*containerpb.Encoding, error) {
-	value, err := proto.Marshal(m)
-	if err != nil {
-		return nil, err
-	}
-	b, err := proto.Marshal(&anypb.Any{TypeUrl: url, Value: value})
+	size := proto.Size(m)
+	// A google.protobuf.Any, whose fields are 1, the url, and 2, the message.
+	b := make([]byte, 0, 2+protowire.SizeBytes(len(url))+protowire.SizeBytes(size))
+	b = protowire.AppendString(protowire.AppendTag(b, 1, protowire.BytesType), url)
+	b = protowire.AppendVarint(protowire.AppendTag(b, 2, protowire.BytesType), uint64(size))
+	b, err := proto.MarshalOptions{UseCachedSize: true}.MarshalAppend(b, m)
 	if err != nil {
 		return nil, err
 	}

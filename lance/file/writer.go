@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"io"
 	"math/bits"
+	"slices"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -15,7 +17,6 @@ import (
 	"github.com/lakeplane/lake/lance/lancepb"
 	"github.com/lakeplane/lake/lance/lancepb/containerpb"
 	"github.com/lakeplane/lake/lance/lancepb/enc20pb"
-	"github.com/lakeplane/lake/lance/schema"
 )
 
 const (
@@ -57,9 +58,8 @@ type Written struct {
 type Writer struct {
 	w       io.Writer
 	size    uint64
-	schema  *arrow.Schema
-	fields  []*lancepb.Field
-	meta    map[string][]byte
+	layout  *Layout
+	meta    map[string][]byte // or nil, for that of the layout
 	columns []*columnWriter
 	rows    uint64
 	err     error // the first failure; the file is useless after it
@@ -71,104 +71,27 @@ type Writer struct {
 // of kind [lake.Invalid] where they do not match or the schema cannot be
 // stored.
 func NewWriter(w io.Writer, s *arrow.Schema, fields []*lancepb.Field, o WriterOptions) (*Writer, error) {
+	l, err := NewLayout(s, fields)
+	if err != nil {
+		return nil, err
+	}
+	return l.NewWriter(w, o)
+}
+
+// NewWriter starts a file on w. It fails with an error of kind [lake.Invalid]
+// where the options are out of range.
+func (l *Layout) NewWriter(w io.Writer, o WriterOptions) (*Writer, error) {
 	if o.PageBytes == 0 {
 		o.PageBytes = defaultPageBytes
 	}
 	if o.PageBytes < minPageBytes || o.PageBytes > maxPageBytes {
 		return nil, invalid("page size %d, allowed are %d to %d", o.PageBytes, minPageBytes, maxPageBytes)
 	}
-	if err := schema.Check(s); err != nil {
-		return nil, err
+	out := &Writer{w: w, layout: l, meta: o.Metadata, columns: make([]*columnWriter, len(l.columns))}
+	for i, c := range l.columns {
+		out.columns[i] = newColumnWriter(c, o)
 	}
-	roots, err := schema.Tree(fields)
-	if err != nil {
-		return nil, invalid("fields: %w", err)
-	}
-	if err := matchSchema(s, roots); err != nil {
-		return nil, err
-	}
-	out := &Writer{w: w, schema: s, fields: fields, meta: o.Metadata}
-	if out.meta == nil {
-		out.meta = metadataOf(s)
-	}
-	return out, out.addColumns(roots, o)
-}
-
-func metadataOf(s *arrow.Schema) map[string][]byte {
-	md := s.Metadata()
-	out := make(map[string][]byte, md.Len())
-	for i, k := range md.Keys() {
-		out[k] = []byte(md.Values()[i])
-	}
-	return out
-}
-
-// matchSchema checks that the fields describe the schema, in its order.
-func matchSchema(s *arrow.Schema, roots []*schema.Node) error {
-	if s.NumFields() != len(roots) {
-		return invalid("%d columns, %d root fields", s.NumFields(), len(roots))
-	}
-	own, err := schema.FromArrow(s)
-	if err != nil {
-		return err
-	}
-	want, err := schema.Tree(own)
-	if err != nil {
-		return err
-	}
-	for i, n := range roots {
-		if err := matchNode(want[i], n, n.Field.GetName()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func matchNode(want, got *schema.Node, path string) error {
-	w, g := want.Field, got.Field
-	if w.GetName() != g.GetName() || w.GetLogicalType() != g.GetLogicalType() || w.GetNullable() && !g.GetNullable() {
-		return invalid("column %s: field %q %s (nullable %t) does not describe %q %s (nullable %t)", path,
-			g.GetName(), g.GetLogicalType(), g.GetNullable(), w.GetName(), w.GetLogicalType(), w.GetNullable())
-	}
-	if len(want.Children) != len(got.Children) {
-		return invalid("column %s: %d children, not %d", path, len(got.Children), len(want.Children))
-	}
-	for i, c := range got.Children {
-		if err := matchNode(want.Children[i], c, path+"."+c.Field.GetName()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (w *Writer) addColumns(roots []*schema.Node, o WriterOptions) error {
-	for i, n := range roots {
-		leaves, err := leavesOf(n, nil)
-		if err != nil {
-			return err
-		}
-		paths := structPaths(n, nil, nil)
-		for k, l := range leaves {
-			w.columns = append(w.columns, newColumnWriter(l, i, paths[k], o))
-		}
-	}
-	return nil
-}
-
-// structPaths returns for each leaf below n the field numbers of the structs on
-// the way to it.
-func structPaths(n *schema.Node, path []int, out [][]int) [][]int {
-	if len(n.Children) == 0 {
-		return append(out, path)
-	}
-	for i, c := range n.Children {
-		p := path
-		if n.Type.ID() == arrow.STRUCT {
-			p = append(path[:len(path):len(path)], i)
-		}
-		out = structPaths(c, p, out)
-	}
-	return out
+	return out, nil
 }
 
 // Write appends the rows of a batch, whose schema must be that of the writer
@@ -200,10 +123,10 @@ func (w *Writer) failed() error {
 
 // check refuses a batch before any of it is taken.
 func (w *Writer) check(rec arrow.RecordBatch) error {
-	if int(rec.NumCols()) != w.schema.NumFields() {
-		return invalid("batch with %d columns, the file has %d", rec.NumCols(), w.schema.NumFields())
+	if int(rec.NumCols()) != len(w.layout.roots) {
+		return invalid("batch with %d columns, the file has %d", rec.NumCols(), len(w.layout.roots))
 	}
-	for i, f := range w.schema.Fields() {
+	for i, f := range w.layout.roots {
 		c := rec.Column(i)
 		if rec.ColumnName(i) != f.Name || !arrow.TypeEqual(c.DataType(), f.Type) {
 			return invalid("column %d of the batch is %s %s, the file has %s %s", i, rec.ColumnName(i), c.DataType(), f.Name, f.Type)
@@ -242,8 +165,11 @@ func (w *Writer) Close() (Written, error) {
 // finish writes what follows the pages: descriptor, column metadata, the two
 // tables, footer.
 func (w *Writer) finish() error {
-	desc := &lancepb.FileDescriptor{Schema: &lancepb.Schema{Fields: w.fields, Metadata: w.meta}, Length: w.rows}
-	descAt, descLen, err := w.message(desc)
+	desc, err := w.descriptor()
+	if err != nil {
+		return err
+	}
+	descAt, err := w.buffer(desc)
 	if err != nil {
 		return err
 	}
@@ -269,16 +195,29 @@ func (w *Writer) finish() error {
 	foot.columnTable = w.size
 	foot.globalTable = w.size + uint64(len(table))
 	table = binary.LittleEndian.AppendUint64(table, descAt)
-	table = binary.LittleEndian.AppendUint64(table, descLen)
+	table = binary.LittleEndian.AppendUint64(table, uint64(len(desc)))
 	return w.raw(foot.append(table))
 }
 
+// descriptor is the message that tells the schema and the number of rows.
+func (w *Writer) descriptor() ([]byte, error) {
+	schema := w.layout.schema
+	if w.meta != nil {
+		var err error
+		if schema, err = encodeSchema(w.layout.fields, w.meta); err != nil {
+			return nil, err
+		}
+	}
+	length, err := proto.Marshal(&lancepb.FileDescriptor{Length: w.rows})
+	return slices.Concat(schema, length), err // a message may come in pieces
+}
+
 // plainColumn is the encoding of a column that is nothing but its pages.
-func plainColumn() (*containerpb.Encoding, error) {
+var plainColumn = sync.OnceValues(func() (*containerpb.Encoding, error) {
 	return encodeAny(columnURL, &enc20pb.ColumnEncoding{
 		ColumnEncoding: &enc20pb.ColumnEncoding_Values{Values: &emptypb.Empty{}},
 	})
-}
+})
 
 func (w *Writer) message(m proto.Message) (at, n uint64, err error) {
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
@@ -313,9 +252,7 @@ func (w *Writer) raw(b []byte) error {
 
 // columnWriter collects and writes the pages of one leaf.
 type columnWriter struct {
-	leaf      *leaf
-	root      int   // number of the root column
-	path      []int // see descend
+	layoutColumn
 	pageBytes int
 	pageRows  int // rows of a page of plain fixed values
 
@@ -326,9 +263,9 @@ type columnWriter struct {
 	rows  uint64 // in written pages
 }
 
-func newColumnWriter(l *leaf, root int, path []int, o WriterOptions) *columnWriter {
-	pageBytes := int(o.PageBytes)
-	c := &columnWriter{leaf: l, root: root, path: path, pageBytes: pageBytes, pageRows: maxPageRows}
+func newColumnWriter(in layoutColumn, o WriterOptions) *columnWriter {
+	pageBytes, l := int(o.PageBytes), in.leaf
+	c := &columnWriter{layoutColumn: in, pageBytes: pageBytes, pageRows: maxPageRows}
 	c.shred.scheme = l.levels
 	c.acc.leaf, c.acc.page, c.enc.leaf = l, pageBytes, l
 	c.enc.compact = o.Compact
