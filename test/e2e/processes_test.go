@@ -340,11 +340,12 @@ type writer struct {
 	client *sdk.Client
 	name   lake.TableName
 
-	mu      sync.Mutex
-	acked   []int64
-	version lake.Version
-	last    time.Time
-	failed  error
+	mu       sync.Mutex
+	acked    []int64
+	versions []lake.Version // of each
+	version  lake.Version   // the newest
+	last     time.Time
+	failed   error
 }
 
 func (w *writer) run(ctx context.Context, first int64, stop <-chan struct{}) {
@@ -361,7 +362,7 @@ func (w *writer) run(ctx context.Context, first int64, stop <-chan struct{}) {
 			w.mu.Unlock()
 			return
 		}
-		w.acked, w.version, w.last = append(w.acked, n), max(w.version, res.Version), time.Now()
+		w.acked, w.versions, w.version, w.last = append(w.acked, n), append(w.versions, res.Version), max(w.version, res.Version), time.Now()
 		w.mu.Unlock()
 	}
 }
