@@ -69,11 +69,11 @@ type operationRecord struct {
 const operationCommitted = "committed"
 
 func (r OperationRecord) createOp() metastore.Op {
-	return metastore.Create(r.key(), encode(operationRecord{
+	return metastore.Create(r.key(), operationRecord{
 		header: newHeader(), Tenant: r.Tenant, Namespace: r.Table.Namespace, Name: r.Table.Name,
 		ID: r.ID, Digest: r.Digest, Rows: r.Rows, Incarnation: r.Incarnation,
 		Base: r.Base, Version: r.Version, State: operationCommitted, CommittedAt: stamp(r.CommittedAt),
-	}))
+	}.encode())
 }
 
 func decodeOperation(found metastore.Record) (OperationRecord, error) {

@@ -56,10 +56,10 @@ type tableRecord struct {
 // stored returns t as a new write of it leaves it, with its bytes.
 func (t Table) stored() Table {
 	t.CreatedAt, t.UpdatedAt, t.Reclaimed.At = stamp(t.CreatedAt), stamp(t.UpdatedAt), stamp(t.Reclaimed.At)
-	t.raw = encode(tableRecord{
+	t.raw = tableRecord{
 		header: newHeader(), Namespace: t.Name.Namespace, Name: t.Name.Name,
 		Snapshot: t.Snapshot, packedSchema: t.packed, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt, Reclaimed: t.Reclaimed,
-	})
+	}.encode()
 	return t
 }
 

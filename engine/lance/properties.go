@@ -4,6 +4,7 @@ package lance
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/lakeplane/lake/engine"
 	"github.com/lakeplane/lake/lake"
@@ -29,21 +30,42 @@ const maxGroup = 1 << 16
 func encodeOperations(adds []engine.Append) map[string]string {
 	out := make(map[string]string, 3*len(adds)+1)
 	if len(adds) == 1 {
-		putOperation(out, propertyPrefix, adds[0].Operation)
+		putOperation(out, keysOf(propertyPrefix), adds[0].Operation)
 		return out
 	}
 	out[propertyCount] = strconv.Itoa(len(adds))
 	for i, a := range adds {
-		putOperation(out, propertyPrefix+strconv.Itoa(i)+".", a.Operation)
+		if i < len(numberedKeys) {
+			putOperation(out, numberedKeys[i], a.Operation)
+		} else {
+			putOperation(out, keysOf(numberedPrefix(i)), a.Operation)
+		}
 	}
 	return out
 }
 
-func putOperation(out map[string]string, prefix string, op engine.Operation) {
-	out[prefix+"tenant"] = op.Tenant
-	out[prefix+"operation_id"] = op.ID.String()
-	out[prefix+"payload_sha256"] = op.Digest.String()
+func putOperation(out map[string]string, keys operationKeys, op engine.Operation) {
+	out[keys.tenant] = op.Tenant
+	out[keys.id] = op.ID.String()
+	out[keys.digest] = op.Digest.String()
 }
+
+// operationKeys are the names of the properties of one append.
+type operationKeys struct{ tenant, id, digest string }
+
+func keysOf(prefix string) operationKeys {
+	return operationKeys{prefix + "tenant", prefix + "operation_id", prefix + "payload_sha256"}
+}
+
+func numberedPrefix(i int) string { return propertyPrefix + strconv.Itoa(i) + "." }
+
+// numberedKeys are those of as many appends as usually share a version.
+var numberedKeys = func() (all [16]operationKeys) {
+	for i := range all {
+		all[i] = keysOf(numberedPrefix(i))
+	}
+	return all
+}()
 
 // DecodeOperations reads the operations back from the properties of a
 // transaction. Properties that no engine wrote give lake.Corrupt; a version that
@@ -54,7 +76,7 @@ func DecodeOperations(properties map[string]string) ([]engine.Operation, error) 
 		if _, ok := properties[propertyPrefix+"operation_id"]; !ok {
 			return nil, nil
 		}
-		op, err := getOperation(properties, propertyPrefix)
+		op, err := getOperation(properties, keysOf(propertyPrefix))
 		return []engine.Operation{op}, err
 	}
 	n, err := strconv.Atoi(text)
@@ -63,21 +85,21 @@ func DecodeOperations(properties map[string]string) ([]engine.Operation, error) 
 	}
 	out := make([]engine.Operation, n)
 	for i := range out {
-		if out[i], err = getOperation(properties, propertyPrefix+strconv.Itoa(i)+"."); err != nil {
+		if out[i], err = getOperation(properties, keysOf(numberedPrefix(i))); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-func getOperation(properties map[string]string, prefix string) (engine.Operation, error) {
-	op := engine.Operation{Tenant: properties[prefix+"tenant"]}
+func getOperation(properties map[string]string, keys operationKeys) (engine.Operation, error) {
+	op := engine.Operation{Tenant: properties[keys.tenant]}
 	var err error
-	if op.ID, err = lake.ParseID(properties[prefix+"operation_id"]); err == nil {
-		op.Digest, err = lake.ParseDigest(properties[prefix+"payload_sha256"])
+	if op.ID, err = lake.ParseID(properties[keys.id]); err == nil {
+		op.Digest, err = lake.ParseDigest(properties[keys.digest])
 	}
 	if err != nil {
-		return op, lake.Errorf(lake.Corrupt, "transaction properties %s*: %w", prefix, err)
+		return op, lake.Errorf(lake.Corrupt, "transaction properties %s*: %w", strings.TrimSuffix(keys.tenant, "tenant"), err)
 	}
 	return op, nil
 }
