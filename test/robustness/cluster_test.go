@@ -52,6 +52,9 @@ type cluster struct {
 	tally   *tally // may be nil
 	// compacts says that there are versions that add nothing.
 	compacts bool
+	// inSessions says whether the next attempt of an append goes in a session;
+	// nil: none does.
+	inSessions func() bool
 	// clocks are those of the members' lives, in turn; empty means right ones.
 	clocks []time.Duration
 

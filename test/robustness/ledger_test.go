@@ -120,7 +120,15 @@ func (c *cluster) append(ctx context.Context, o *operation) (*lakepb.AppendResul
 func (c *cluster) attempt(ctx context.Context, p *process, o *operation) (*lakepb.AppendResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
-	return p.put(ctx, o)
+	return c.way(p)(ctx, o)
+}
+
+// way is how the next attempt of an append is sent to a member.
+func (c *cluster) way(p *process) func(context.Context, *operation) (*lakepb.AppendResult, error) {
+	if c.inSessions != nil && c.inSessions() {
+		return c.putInSession(p)
+	}
+	return p.put
 }
 
 func sleep(ctx context.Context, d time.Duration) {

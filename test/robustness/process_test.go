@@ -42,6 +42,8 @@ type process struct {
 	conn    *grpc.ClientConn
 	catalog lakepb.CatalogClient
 	flight  flight.FlightServiceClient
+	// sessions are those of writers that share them.
+	sessions sessions
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced at every line

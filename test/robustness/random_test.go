@@ -49,8 +49,9 @@ var points = []point{
 	renewing, renewed, tookOver, begun, created, dropped,
 }
 
-// TestRandomCrashes lets writers append while members are killed, paused and
-// started at random, and audits everything after every loop.
+// TestRandomCrashes lets writers append, half of the time in sessions that they
+// share, while members are killed, paused and started at random, and audits
+// everything after every loop.
 func TestRandomCrashes(t *testing.T) {
 	start := *seed
 	if start == 0 {
@@ -65,6 +66,7 @@ func TestRandomCrashes(t *testing.T) {
 					cluster: newCluster(t, backends[i%2]), rng: rand.New(rand.NewPCG(start, uint64(i))),
 					name: fmt.Sprintf("-seed %d, lane %d", start, i),
 				}
+				l.inSessions = func() bool { return rand.IntN(2) == 0 }
 				l.tally, l.compacts = &total, l.backend == onPostgres
 				if i%lanes == lanes-1 {
 					l.clocks = wrongClocks
@@ -75,6 +77,7 @@ func TestRandomCrashes(t *testing.T) {
 	})
 	t.Log(total.String())
 	require.Positive(t, total.counts["acknowledged"])
+	require.Positive(t, total.counts["acknowledged in a session"])
 }
 
 // lane runs loops one after the other on one cluster.

@@ -67,11 +67,11 @@ func (c *cluster) inWindow(at point, o *operation) (leader *process, got <-chan 
 
 // send sends the append to a member once.
 func (c *cluster) send(p *process, o *operation) chan answer {
-	got := make(chan answer, 1)
+	got, put := make(chan answer, 1), c.way(p)
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		result, err := p.put(ctx, o)
+		result, err := put(ctx, o)
 		if err == nil {
 			c.ledger.ack(o, result)
 		}
