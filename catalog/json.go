@@ -42,7 +42,15 @@ func (o object) quoted(value string) object {
 	return append(append(append(o, '"'), value...), '"')
 }
 
-func (o object) id(name string, id lake.ID) object { return o.key(name).quoted(id.String()) }
+// id appends an id in its text form.
+func (o object) id(name string, id lake.ID) object {
+	o = append(o.key(name), '"')
+	o = append(hex.AppendEncode(o, id[:4]), '-')
+	o = append(hex.AppendEncode(o, id[4:6]), '-')
+	o = append(hex.AppendEncode(o, id[6:8]), '-')
+	o = append(hex.AppendEncode(o, id[8:10]), '-')
+	return append(hex.AppendEncode(o, id[10:]), '"')
+}
 
 func (o object) digest(name string, d lake.Digest) object {
 	o = append(o.key(name), '"')

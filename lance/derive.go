@@ -68,7 +68,7 @@ func (m *Manifest) Append(fragments []*lancepb.DataFragment, c Commit) (*Manifes
 	unplaced := make([]*lancepb.DataFragment, len(fragments))
 	for i, f := range fragments {
 		if unplaced[i] = f; f.GetId() != 0 {
-			unplaced[i] = proto.CloneOf(f)
+			unplaced[i] = shallowFragment(f)
 			unplaced[i].Id = 0
 		}
 	}

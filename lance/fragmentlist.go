@@ -61,7 +61,7 @@ func (m *Manifest) addFragments(base *Manifest, added []*lancepb.DataFragment) e
 		fragments, encoded = slices.Clip(fragments), slices.Clip(encoded)
 	}
 	for _, f := range added {
-		placed := proto.CloneOf(f)
+		placed := shallowFragment(f)
 		placed.Id = next
 		next++
 		fragments = append(fragments, placed)

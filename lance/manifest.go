@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/lakeplane/lake/lance/lancepb"
 )
@@ -100,18 +99,6 @@ func (m *Manifest) readSections(body []byte) error {
 		return corrupt("transaction in the manifest: %v", err)
 	}
 	return nil
-}
-
-// shallow copies a message without its elements.
-func shallow(pb *lancepb.Manifest) *lancepb.Manifest {
-	out := new(lancepb.Manifest)
-	from, to := pb.ProtoReflect(), out.ProtoReflect()
-	from.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		to.Set(fd, v)
-		return true
-	})
-	to.SetUnknown(from.GetUnknown())
-	return out
 }
 
 // Version is the number of the version.

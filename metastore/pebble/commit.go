@@ -25,7 +25,7 @@ func (s *Store) Commit(ctx context.Context, txn metastore.Txn) error {
 		return err
 	}
 	defer s.leave()
-	c := commit{store: s, txn: txn, stripes: s.stripes.selectFor(txn)}
+	c := commit{store: s, txn: txn, stripes: s.stripes.selectFor(txn), key: make([]byte, 0, usualKeyBytes)}
 	if txn.Token != "" {
 		c.digest = rules.Digest(txn)
 	}
@@ -40,7 +40,11 @@ type commit struct {
 	stripes selection
 	batch   *driver.Batch
 	flight  *flight
+	key     []byte // memory for one key of the database at a time
 }
+
+// usualKeyBytes has room for nearly every key of the database.
+const usualKeyBytes = 256
 
 // errRepeated is the verdict on a transaction that was applied before.
 var errRepeated = errors.New("applied before")
@@ -65,17 +69,21 @@ func (c *commit) decide() error {
 	if err := c.repeated(); err != nil {
 		return err
 	}
-	var buf [metastore.MaxKeyBytes + 1]byte
 	for _, op := range c.txn.Ops {
-		if err := c.expect(recordKey(buf[:0], op.Key), op); err != nil {
+		if err := c.expect(op); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+func (c *commit) recordKey(key string) []byte {
+	c.key = recordKey(c.key[:0], key)
+	return c.key
+}
+
 // expect compares in place: most values are equal and need no copy.
-func (c *commit) expect(key []byte, op metastore.Op) error {
+func (c *commit) expect(op metastore.Op) error {
 	stripe := c.store.stripes.of(op.Key)
 	switch {
 	case op.Expect != nil && stripe.knows(op):
@@ -83,7 +91,7 @@ func (c *commit) expect(key []byte, op metastore.Op) error {
 	case op.Expect == nil && !c.store.keys.mayHold(op.Key):
 		return nil
 	}
-	current, closer, err := c.store.db.Get(key)
+	current, closer, err := c.store.db.Get(c.recordKey(op.Key))
 	switch {
 	case errors.Is(err, driver.ErrNotFound):
 		if op.Holds(nil) {
@@ -180,7 +188,6 @@ func batchBytes(txn metastore.Txn) int {
 }
 
 func (c *commit) fill() error {
-	var buf [metastore.MaxKeyBytes + 1]byte
 	for _, op := range c.txn.Ops {
 		var err error
 		switch op.Effect {
@@ -188,9 +195,9 @@ func (c *commit) fill() error {
 			if op.Expect == nil {
 				c.store.keys.add(op.Key)
 			}
-			err = c.batch.Set(recordKey(buf[:0], op.Key), op.Value, nil)
+			err = c.batch.Set(c.recordKey(op.Key), op.Value, nil)
 		case metastore.Delete:
-			err = c.batch.Delete(recordKey(buf[:0], op.Key), nil)
+			err = c.batch.Delete(c.recordKey(op.Key), nil)
 		}
 		if err != nil {
 			return err
@@ -199,7 +206,7 @@ func (c *commit) fill() error {
 	if c.txn.Token == "" {
 		return nil
 	}
-	return c.batch.Set(c.store.tokens.file(buf[:0], c.txn.Token), c.digest[:], nil)
+	return c.batch.Set(c.store.tokens.file(c.key[:0], c.txn.Token), c.digest[:], nil)
 }
 
 // land waits for the sync and tells everybody who waits for this flight.
