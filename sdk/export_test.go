@@ -24,3 +24,10 @@ func (c *Client) SetSessionTimes(t SessionTimes) {
 		idle: cmp.Or(t.Idle, time.Minute), life: cmp.Or(t.Life, time.Minute), rest: cmp.Or(t.Rest, time.Minute),
 	}
 }
+
+// SessionSlots is of how many tables a client remembers when it appended.
+func (c *Client) SessionSlots() int {
+	c.sessions.mu.Lock()
+	defer c.sessions.mu.Unlock()
+	return len(c.sessions.tables)
+}

@@ -257,6 +257,25 @@ func TestRefusedSessionsCostNothingAndAreNotTriedAgainSoon(t *testing.T) {
 	}
 }
 
+// TestRefusalIsKnownBeforeTheNextAppend: the refusal is noted by another
+// goroutine than the caller's, so it is tried often.
+func TestRefusalIsKnownBeforeTheNextAppend(t *testing.T) {
+	s, c := connect(t)
+	c.SetSessionTimes(sdk.SessionTimes{})
+	s.RefuseSessions(lake.Errorf(lake.Unsupported, "no sessions"))
+	const tables = 200
+	for i := range tables {
+		name := lake.TableName{Namespace: "robots", Name: fmt.Sprintf("t%d", i)}
+		_, err := c.CreateTable(t.Context(), name, schema)
+		require.NoError(t, err)
+		for range 3 {
+			_, err := c.Append(t.Context(), name, rows(1, "a"))
+			require.NoError(t, err)
+		}
+	}
+	require.Equal(t, tables, s.Sessions())
+}
+
 func TestSessionsAreTriedAgainAfterTheirRest(t *testing.T) {
 	s, f, c := beforeSession(t, sdk.SessionTimes{Rest: time.Millisecond})
 	s.RefuseSessions(lake.Errorf(lake.Exhausted, "too many sessions"))
@@ -284,6 +303,7 @@ func TestTablesBeyondTheBoundsGoAlone(t *testing.T) {
 		require.LessOrEqual(t, s.OpenSessions(), sdk.MaxSessions)
 	}
 	require.GreaterOrEqual(t, s.Sessions(), sdk.MaxSessions)
+	require.Equal(t, sdk.MaxSlots, c.SessionSlots())
 	require.NoError(t, c.Close())
 	noSessions(t, s)
 }
@@ -302,7 +322,7 @@ func TestSessionOfAnotherTableOfTheNameIsReplaced(t *testing.T) {
 	calls := f.Calls()
 	appendRows(t, c, 1)
 	require.Equal(t, calls, f.Calls())
-	require.Equal(t, 1, s.OpenSessions(), "the one before has ended")
+	require.Eventually(t, func() bool { return s.OpenSessions() == 1 }, 10*time.Second, time.Millisecond, "the one before has ended")
 }
 
 func TestSessionOfAnotherSchemaIsReplaced(t *testing.T) {
@@ -322,6 +342,20 @@ func TestSessionOfAnotherSchemaIsReplaced(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, calls+1, f.Calls(), "only the table was asked about")
 	require.Equal(t, int64(4), s.Rows(episodes))
+}
+
+func TestRowsOfAnotherSchemaAreNotSentInTheSession(t *testing.T) {
+	s, _, c := inSession(t, sdk.SessionTimes{}, sdk.WithSchemaTTL(0)) // pinned to nothing
+	recreate(t, another(t, s), wider)
+	for range 2 {
+		_, err := c.Append(t.Context(), episodes, widerRow())
+		require.NoError(t, err)
+	}
+	require.Equal(t, 2, s.Sessions())
+	_, err := c.Append(t.Context(), episodes, rows(1, "a"))
+	require.True(t, lake.Is(err, lake.Invalid), "%v", err)
+	require.ErrorContains(t, err, "the schema differs")
+	require.Equal(t, int64(2), s.Rows(episodes))
 }
 
 // TestAppendsThatAreNotPinnedLeaveThePinnedSession: as those do which come
@@ -345,6 +379,17 @@ func TestAppendsThatAreNotPinnedLeaveThePinnedSession(t *testing.T) {
 	for _, a := range s.Attempts()[1:] {
 		require.True(t, a.Incarnation.IsZero() || a.Incarnation == table.Snapshot.Incarnation)
 	}
+}
+
+// TestSessionOfALostAnswerIsLeft: the next append may come to another server.
+func TestSessionOfALostAnswerIsLeft(t *testing.T) {
+	s, f, c := inSession(t, sdk.SessionTimes{})
+	calls := f.Calls()
+	s.Plan(sdktest.LoseAck)
+	require.True(t, appendRows(t, c, 1).Replayed)
+	require.Equal(t, calls+1, f.Calls())
+	appendRows(t, c, 1)
+	require.Equal(t, 2, s.Sessions())
 }
 
 func TestIdleSessionEndsAndTheNextAppendWorks(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/flight"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
@@ -34,6 +35,7 @@ type path struct {
 	mu      sync.Mutex
 	silent  bool  // nothing is heard of sessions
 	broken  error // is heard instead, once
+	after   error // is heard after every answer
 	streams []*pathStream
 }
 
@@ -41,6 +43,7 @@ type pathStream struct {
 	grpc.ClientStream
 	path *path
 	ctx  context.Context
+	next error // is heard next; by one goroutine
 	mu   sync.Mutex
 	hold chan struct{} // messages are not sent before it is closed
 }
@@ -79,10 +82,16 @@ func (s *pathStream) SendMsg(m any) error {
 
 // RecvMsg implements grpc.ClientStream.
 func (s *pathStream) RecvMsg(m any) error {
+	if s.next != nil {
+		return s.next
+	}
 	err := s.ClientStream.RecvMsg(m)
 	s.path.mu.Lock()
 	silent, broken := s.path.silent, s.path.broken
 	s.path.broken = nil
+	if r, ok := m.(*flight.PutResult); ok && len(r.GetAppMetadata()) > 0 {
+		s.next = s.path.after
+	}
 	s.path.mu.Unlock()
 	if silent {
 		<-s.ctx.Done()
@@ -248,12 +257,37 @@ func TestAppendIsNotSentBeforeTheSessionIsOpen(t *testing.T) {
 	requirePending(t, false, err)
 	require.True(t, lake.Is(err, lake.Unavailable), "%v", err)
 
-	wait = started(func() { _, err = p.Resume(t.Context()) })
-	require.NoError(t, c.Close()) // while it opens
-	wait()
-	requirePending(t, false, err)
-	noSessions(t, s)
 	require.Zero(t, attempts(s, p))
+}
+
+// TestCloseWhileASessionOpensSendsNothing: not even by a call, to which an
+// append goes whose session ends.
+func TestCloseWhileASessionOpensSendsNothing(t *testing.T) {
+	way := path{silent: true}
+	s, _, _ := beforeSession(t, sdk.SessionTimes{})
+	for range 50 {
+		c := another(t, s, way.option())
+		c.SetSessionTimes(sdk.SessionTimes{})
+		appendRows(t, c, 1)
+		p := prepare(t, c)
+		var err error
+		wait := started(func() { _, err = p.Resume(t.Context()) })
+		require.NoError(t, c.Close()) // before, while or after it is opened
+		wait()
+		requirePending(t, false, err)
+		require.Zero(t, attempts(s, p))
+	}
+	noSessions(t, s)
+}
+
+// TestAnswerBeforeTheEndOfItsSessionCounts: a caller who sees both at once.
+func TestAnswerBeforeTheEndOfItsSessionCounts(t *testing.T) {
+	way := path{after: grpcerr.ToStatus(lake.Errorf(lake.Unavailable, "gone"))}
+	s, _, c := beforeSession(t, sdk.SessionTimes{}, way.option(), sdk.WithRetryWindow(0))
+	for range 100 {
+		require.False(t, appendRows(t, c, 1).Replayed)
+	}
+	require.Greater(t, s.Sessions(), 50)
 }
 
 func TestIdleSessionThatIsNotEndedByItsServerIsGivenUp(t *testing.T) {
