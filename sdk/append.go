@@ -36,6 +36,10 @@ type AppendResult struct {
 // decides. A client that does not know the table does not ask; the authority
 // checks the rows.
 //
+// Small appends to one table that follow each other, or come at the same time,
+// share a call of the client's, each with its own operation, answer and error.
+// There is nothing to set, and the promises are the same.
+//
 // Failures after which the outcome is unknown, and busy or absent servers, are
 // retried with the same operation for the client's retry window, also on
 // another endpoint. After that, or when ctx ends, the error is a

@@ -21,6 +21,14 @@
 // [Client.Schema]), so rows do not end up in another table that was given the
 // same name.
 //
+// # Small appends
+//
+// Appends of up to 256 KiB that one client makes to one table within a second of
+// each other go through one open call, which ends some seconds after the last.
+// That saves each a call of its own and changes nothing else: each is applied
+// or refused alone, and goes by a call where the server or a proxy does not take
+// such a call. Larger ones, and those of several batches, have a call each.
+//
 // # Several replicas
 //
 // [Connect] takes a list of addresses and uses the first that serves.
