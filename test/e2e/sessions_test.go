@@ -26,7 +26,7 @@ import (
 const stopsWithin = 5 * time.Second
 
 // sessionCluster is a cluster without TLS: two members on one PostgreSQL and two
-// replicas.
+// replicas, the first of which knows one of the members only.
 type sessionCluster struct {
 	*cluster
 	metas, queries []*server
@@ -41,8 +41,9 @@ func TestSessionsOnPostgres(t *testing.T) {
 	for range 2 {
 		d.metas = append(d.metas, d.start(t, "meta", slices.Concat(store, []string{"--listen", "127.0.0.1:0"})...))
 	}
-	for range 2 {
-		d.queries = append(d.queries, d.start(t, "query", "--meta", d.metas[0].address+","+d.metas[1].address, "--listen", "127.0.0.1:0"))
+	leader, followers := leaderOf(t, d.metas...)
+	for _, known := range []string{followers[0].address, leader.address + "," + followers[0].address} {
+		d.queries = append(d.queries, d.start(t, "query", "--meta", known, "--listen", "127.0.0.1:0"))
 	}
 	for _, s := range slices.Concat(d.metas, d.queries) {
 		s.awaitReady(t)
@@ -50,11 +51,13 @@ func TestSessionsOnPostgres(t *testing.T) {
 	t.Run("the leader is killed", d.testLeaderKilled)
 	t.Run("the leader is told to stop", d.testLeaderTold)
 	t.Run("the leader is paused past its lease", d.testLeaderPaused)
+	t.Run("a follower is told to stop", d.testFollowerTold)
 	t.Run("a replica is killed", d.testReplicaKilled)
 	t.Run("a replica is told to stop", d.testReplicaTold)
 }
 
-// testLeaderKilled also moves the leadership to the member that some writers use.
+// testLeaderKilled also moves the leadership to the member that some writers use,
+// and that the first replica knows.
 func (d *sessionCluster) testLeaderKilled(t *testing.T) {
 	leader, followers := leaderOf(t, d.metas...)
 	load := d.load(t, "killed", d.queries[0].address, d.queries[1].address, followers[0].address)
@@ -84,6 +87,16 @@ func (d *sessionCluster) testLeaderPaused(t *testing.T) {
 	require.NoError(t, leader.cmd.Process.Signal(syscall.SIGCONT))
 	load.goesOn(t)
 	require.Zero(t, leader.gauge(t, "lake_metasrv_write_ready"))
+	load.end(t)
+}
+
+func (d *sessionCluster) testFollowerTold(t *testing.T) {
+	leader, followers := leaderOf(t, d.metas...)
+	load := d.load(t, "follower", d.queries[0].address, d.queries[1].address, followers[0].address)
+	openSession(t, dialPlain(t, followers[0].address), load.tables[0]) // is idle
+	requireStops(t, followers[0])
+	d.metas = []*server{leader, d.again(t, followers[0]).awaitReady(t)}
+	load.goesOn(t)
 	load.end(t)
 }
 
