@@ -6,11 +6,12 @@
 // system. The object "a/b" is the file a/b under the root, so other tools can
 // read a table in place. Several processes may use one root.
 //
-// An object is written to a scratch file, synced, and linked under its name,
-// which fails when the name is taken: that is the put-if-absent. Its folder is
-// synced before the call returns, and so is the parent of every folder that
-// was made on the way. Folders that become empty are removed. What is staged is
-// linked first and synced then, with its folder.
+// An object is written to a file without a name, or a scratch file where the
+// system has none such, synced, and linked under its name, which fails when the
+// name is taken: that is the put-if-absent. Its folder is synced before the call
+// returns, and so is the parent of every folder that was made on the way. Folders
+// that become empty are removed. What is staged is linked first and synced then,
+// with its folder.
 //
 // Two rules come from the file system. A key cannot also be the folder of
 // another: with "x" stored, "x/y" is refused with lake.Precondition, and the

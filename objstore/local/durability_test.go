@@ -95,7 +95,22 @@ func TestEverythingAPutReliesOnIsSynced(t *testing.T) {
 	require.Equal(t, []string{"*", "a/b"}, r.take(), "the loser may rely on the winner's object")
 }
 
-func TestWhatIsStagedIsSyncedAtOnce(t *testing.T) {
+// eachScratch runs a test with files that have no name at first, where there are
+// such, and with scratch files.
+func eachScratch(t *testing.T, test func(t *testing.T, openAt func(*testing.T, string, func(int) error) *Store)) {
+	t.Run("unnamed", func(t *testing.T) { test(t, openAt) })
+	t.Run("named", func(t *testing.T) {
+		test(t, func(t *testing.T, root string, fsync func(int) error) *Store {
+			s := openAt(t, root, fsync)
+			s.scratch.unnamed = false
+			return s
+		})
+	})
+}
+
+func TestWhatIsStagedIsSyncedAtOnce(t *testing.T) { eachScratch(t, testStageIsSynced) }
+
+func testStageIsSynced(t *testing.T, openAt func(*testing.T, string, func(int) error) *Store) {
 	r := &recorder{root: t.TempDir()}
 	s := openAt(t, r.root, r.fsync)
 	require.NoError(t, s.Stage(t.Context(), "a/b/1", []byte("x")))
@@ -168,7 +183,9 @@ func TestRemovalsAreSynced(t *testing.T) {
 	require.Equal(t, []string{"*", ".", "a", "a/b"}, r.take(), "removed folders are not durable any more")
 }
 
-func TestAFailedSyncLeavesNoObject(t *testing.T) {
+func TestAFailedSyncLeavesNoObject(t *testing.T) { eachScratch(t, testFailedSync) }
+
+func testFailedSync(t *testing.T, openAt func(*testing.T, string, func(int) error) *Store) {
 	for _, at := range []string{"*", ".", "a", "a/b"} {
 		t.Run(at, func(t *testing.T) {
 			r := &recorder{root: t.TempDir()}

@@ -38,6 +38,31 @@ func TestObjectsAreFilesUnderTheRoot(t *testing.T) {
 	require.Equal(t, []string{scratchName}, entriesOf(t, root), "emptied folders are removed up to the root")
 }
 
+// TestAFileHasNoNameBeforeThatOfItsKey looks while an object is written.
+func TestAFileHasNoNameBeforeThatOfItsKey(t *testing.T) {
+	root := t.TempDir()
+	s := openAt(t, root, unix.Fsync)
+	if !s.scratch.unnamed {
+		t.Skip("this system or its file system has no files without a name")
+	}
+	w, err := s.Create(t.Context(), "a/b")
+	require.NoError(t, err)
+	_, err = w.Write([]byte("hello"))
+	require.NoError(t, err)
+	require.Empty(t, scratchFiles(t, root))
+	require.NoError(t, w.Commit())
+	data, err := os.ReadFile(filepath.Join(root, "a/b"))
+	require.NoError(t, err)
+	require.Equal(t, "hello", string(data))
+	info, err := os.Stat(filepath.Join(root, "a/b"))
+	require.NoError(t, err)
+	s.scratch.unnamed = false
+	require.NoError(t, s.Put(t.Context(), "a/c", []byte("hello")))
+	other, err := os.Stat(filepath.Join(root, "a/c"))
+	require.NoError(t, err)
+	require.Equal(t, other.Mode(), info.Mode(), "as a scratch file has it")
+}
+
 func entriesOf(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

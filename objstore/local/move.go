@@ -37,7 +37,7 @@ func (s *Store) Move(ctx context.Context, from, to string) error {
 	if !isFile(dir, base) {
 		return notFound(from)
 	}
-	err = s.publish(dir, base, to, s.folders.syncs.sync)
+	err = s.publish(source{dir: dir, name: base}, to, s.folders.syncs.sync)
 	if errors.Is(err, unix.ENOENT) && !isFile(dir, base) {
 		return notFound(from) // somebody else moved or deleted it meanwhile
 	}

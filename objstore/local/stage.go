@@ -33,7 +33,7 @@ func (w *writer) stage() error {
 	}
 	defer w.store.leave()
 	file := int(w.file.Fd())
-	return w.store.publish(w.store.scratch.fd(), w.name, w.key, func(folder int) error {
+	return w.store.publish(w.source(), w.key, func(folder int) error {
 		return w.store.syncBoth(file, folder)
 	})
 }

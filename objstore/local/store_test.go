@@ -50,6 +50,15 @@ func TestConformanceStepByStep(t *testing.T) {
 	})
 }
 
+// TestConformanceWithScratchFiles is for systems without files that have no name.
+func TestConformanceWithScratchFiles(t *testing.T) {
+	objstoretest.Run(t, func(tb testing.TB) objstore.Store {
+		s := openUnsynced(tb)
+		s.scratch.unnamed = false
+		return s
+	})
+}
+
 // TestConformanceWithoutAbilities holds what package objstore does for a store
 // that has only the plain contract.
 func TestConformanceWithoutAbilities(t *testing.T) {

@@ -20,7 +20,7 @@ type writer struct {
 	ctx   context.Context
 	store *Store
 	key   string
-	name  string   // of the scratch file
+	name  string   // of the scratch file, empty where it has none
 	file  *os.File // nil when the writer has ended
 }
 
@@ -77,7 +77,7 @@ func (w *writer) Commit() error {
 	if err := retryInterrupted(func() error { return w.store.folders.syncs.fsync(int(w.file.Fd())) }); err != nil {
 		return systemError("sync", w.key, err)
 	}
-	return w.store.publish(w.store.scratch.fd(), w.name, w.key, w.store.folders.syncs.sync)
+	return w.store.publish(w.source(), w.key, w.store.folders.syncs.sync)
 }
 
 // Abort implements [objstore.Writer].
@@ -104,22 +104,36 @@ func (w *writer) giveUp() { _ = w.Abort() }
 // keeps removing, or whose name others keep taking and giving up.
 const publishAttempts = 100
 
-// publish links a file, named in the folder from, under its key. durable gets
-// the folder of the key with the new link and makes the object durable.
-func (s *Store) publish(from int, name, key string, durable func(dir int) error) error {
+// source is a file that gets another name: the first arguments of linkat.
+type source struct {
+	dir   int
+	name  string
+	flags int
+}
+
+func (w *writer) source() source {
+	if w.name == "" {
+		return unnamed(int(w.file.Fd()))
+	}
+	return source{dir: w.store.scratch.fd(), name: w.name}
+}
+
+// publish links a file under its key. durable gets the folder of the key with
+// the new link and makes the object durable.
+func (s *Store) publish(from source, key string, durable func(dir int) error) error {
 	var err error
 	for range publishAttempts {
 		var again bool
-		if again, err = s.tryPublish(from, name, key, durable); !again {
+		if again, err = s.tryPublish(from, key, durable); !again {
 			return err
 		}
 	}
 	return systemError("put", key, err)
 }
 
-func (s *Store) tryPublish(from int, name, key string, durable func(dir int) error) (again bool, err error) {
+func (s *Store) tryPublish(from source, key string, durable func(dir int) error) (again bool, err error) {
 	folder, base := split(key)
-	dir, err := s.link(from, name, folder, base)
+	dir, err := s.link(from, folder, base)
 	if dir >= 0 {
 		defer release(dir)
 	}
@@ -138,14 +152,14 @@ func (s *Store) tryPublish(from int, name, key string, durable func(dir int) err
 
 // link walks to the folder and links into it. The descriptor is -1 when the
 // folder could not be reached.
-func (s *Store) link(from int, name, folder, base string) (int, error) {
+func (s *Store) link(from source, folder, base string) (int, error) {
 	s.folders.prune.RLock()
 	defer s.folders.prune.RUnlock()
 	dir, err := s.folders.reach(folder)
 	if err != nil {
 		return -1, err
 	}
-	return dir, unix.Linkat(from, name, dir, base, 0)
+	return dir, unix.Linkat(from.dir, from.name, dir, base, from.flags)
 }
 
 // makeDurable makes a new link durable. If that fails, the object must not
