@@ -15,13 +15,14 @@ const (
 
 // SessionTimes are when a client opens and ends sessions of appends; zero is a
 // minute, so that a test that waits for nothing is not in a hurry.
-type SessionTimes struct{ After, Opening, Idle, Life, Rest time.Duration }
+type SessionTimes struct{ After, Opening, Idle, Life, Rest, Away time.Duration }
 
 // SetSessionTimes is for a client that has not appended yet.
 func (c *Client) SetSessionTimes(t SessionTimes) {
 	c.sessions.times = sessionTimes{
 		after: cmp.Or(t.After, time.Minute), opening: cmp.Or(t.Opening, time.Minute),
 		idle: cmp.Or(t.Idle, time.Minute), life: cmp.Or(t.Life, time.Minute), rest: cmp.Or(t.Rest, time.Minute),
+		away: cmp.Or(t.Away, time.Minute),
 	}
 }
 

@@ -280,15 +280,24 @@ func TestRefusalIsKnownBeforeTheNextAppend(t *testing.T) {
 	require.Equal(t, tables, s.Sessions())
 }
 
+// TestSessionsAreTriedAgainAfterTheirRest, which is a short one where no server
+// was there.
 func TestSessionsAreTriedAgainAfterTheirRest(t *testing.T) {
-	s, f, c := beforeSession(t, sdk.SessionTimes{Rest: time.Millisecond})
-	s.RefuseSessions(lake.Errorf(lake.Exhausted, "too many sessions"))
-	appendRows(t, c, 1)
-	s.RefuseSessions(nil)
-	require.Eventually(t, func() bool { appendRows(t, c, 1); return s.OpenSessions() == 1 }, 10*time.Second, 2*time.Millisecond)
-	calls := f.Calls()
-	appendRows(t, c, 1)
-	require.Equal(t, calls, f.Calls())
+	for kind, times := range map[lake.Kind]sdk.SessionTimes{
+		lake.Exhausted:   {Rest: time.Millisecond},
+		lake.Unavailable: {Away: time.Millisecond},
+	} {
+		t.Run(kind.String(), func(t *testing.T) {
+			s, f, c := beforeSession(t, times)
+			s.RefuseSessions(lake.Errorf(kind, "no session now"))
+			appendRows(t, c, 1)
+			s.RefuseSessions(nil)
+			require.Eventually(t, func() bool { appendRows(t, c, 1); return s.OpenSessions() == 1 }, 10*time.Second, 2*time.Millisecond)
+			calls := f.Calls()
+			appendRows(t, c, 1)
+			require.Equal(t, calls, f.Calls())
+		})
+	}
 }
 
 func TestTablesBeyondTheBoundsGoAlone(t *testing.T) {

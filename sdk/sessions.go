@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/flight"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 
 	"github.com/lakeplane/lake/internal/appendwire"
 	"github.com/lakeplane/lake/lake"
@@ -34,14 +36,15 @@ type sessionTimes struct {
 	opening time.Duration
 	// idle and life are when a client ends a session, before the server would.
 	idle, life time.Duration
-	// rest is how long none is tried where one was of no use.
-	rest time.Duration
+	// rest is how long none is tried where one was of no use, and away where no
+	// server was there to take it.
+	rest, away time.Duration
 }
 
 var defaultSessionTimes = sessionTimes{
 	after: time.Second, opening: 2 * time.Second,
 	idle: appendwire.SessionIdle / 6, life: appendwire.SessionLife / 5,
-	rest: 30 * time.Second,
+	rest: 30 * time.Second, away: time.Second,
 }
 
 // sessions are a client's open sessions of appends, at most one a table. A
@@ -123,19 +126,23 @@ func (s *sessions) open(command appendwire.Command, schema *flight.FlightData, n
 	s.running.Go(func() {
 		defer cancel()
 		err := n.run(ctx, s.client.appends, s.times)
-		s.over(command.Table, n.wasUsed()) // before a caller is back with the next
+		s.over(command.Table, n.wasUsed(), err) // before a caller is back with the next
 		n.finish(err)
 	})
 	return n
 }
 
 // over notes the end of a session, and whether it was of use.
-func (s *sessions) over(table lake.TableName, used bool) {
+func (s *sessions) over(table lake.TableName, used bool, err error) {
+	rest := s.times.rest
+	if status.Code(err) == codes.Unavailable {
+		rest = s.times.away
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.count--
 	if slot := s.tables[table]; slot != nil && !used {
-		slot.rest = time.Now().Add(s.times.rest)
+		slot.rest = time.Now().Add(rest)
 	}
 }
 

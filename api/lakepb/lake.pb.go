@@ -2849,8 +2849,8 @@ func (x *AppendResult) GetIncarnation() string {
 // table, packed as an AppendCommand is. The message that carries it holds the
 // schema of all of them; each message after it is one append: one record batch,
 // and an AppendSessionItem as app_metadata. The server's first PutResult is empty
-// and says that the session is open: until then no append of it was applied. The
-// others hold AppendSessionResults, in the order in which appends end. An append in a session is the same operation, with the same
+// and says that the session is open: until then no append of it was applied, so
+// a client that waits for it knows what a refusal means. The others hold AppendSessionResults, in the order in which appends end. An append in a session is the same operation, with the same
 // digest, as one in a DoPut of its own, and either may repeat the other.
 //
 // When the server ends the session, appends without an answer may or may not

@@ -447,13 +447,9 @@ func TestBusyCommitterMeetsARecreatedTable(t *testing.T) {
 	requireEach(t, a, 1)
 }
 
-// TestMetrics pins the names that dashboards and alerts use.
-func TestMetrics(t *testing.T) {
-	registry := prometheus.NewRegistry()
-	a := start(t, func(o *metasrv.Options) { o.Metrics = registry })
-	a.create(t, "a", "t")
-	_, err := a.put(t.Context(), newOp(t, "a", "t", 0))
-	require.NoError(t, err)
+// valuesOf sums up the series of each name.
+func valuesOf(t *testing.T, registry *prometheus.Registry) map[string]float64 {
+	t.Helper()
 	families, err := registry.Gather()
 	require.NoError(t, err)
 	values := map[string]float64{}
@@ -462,6 +458,17 @@ func TestMetrics(t *testing.T) {
 			values[f.GetName()] += m.GetGauge().GetValue() + m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
 		}
 	}
+	return values
+}
+
+// TestMetrics pins the names that dashboards and alerts use.
+func TestMetrics(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	a := start(t, func(o *metasrv.Options) { o.Metrics = registry })
+	a.create(t, "a", "t")
+	_, err := a.put(t.Context(), newOp(t, "a", "t", 0))
+	require.NoError(t, err)
+	values := valuesOf(t, registry)
 	for name, want := range map[string]float64{
 		"lake_metasrv_append_admission_total": 1, "lake_metasrv_inflight_appends": 0,
 		"lake_metasrv_reserved_append_bytes": 0, "lake_metasrv_write_ready": 1,

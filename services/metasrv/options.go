@@ -99,12 +99,18 @@ type Options struct {
 	Metrics prometheus.Registerer
 }
 
+// MaxSessions is the most that [AppendOptions.Sessions] may be. A replica passes
+// all of its clients' sessions on by one connection, which has 1,000 calls at
+// most, and needs some of them for everything else.
+const MaxSessions = 900
+
 // AppendOptions bound what appends may use of the process.
 type AppendOptions struct {
 	// Concurrent is how many appends are received, decoded and staged at
 	// once. 0 means 8.
 	Concurrent int
-	// Sessions is how many sessions of appends may be open. 0 means 1,024.
+	// Sessions is how many sessions of appends may be open, at most
+	// [MaxSessions]. 0 means 512.
 	Sessions int
 	// Wait is how long an append waits to be admitted. 0 means 100 ms.
 	Wait time.Duration
@@ -137,7 +143,7 @@ func (o Options) normalize() (Options, error) {
 	o.UndropWindow = max(o.UndropWindow, 0)
 	o.Grace = cmp.Or(o.Grace, 20*time.Second)
 	o.Append.Concurrent = cmp.Or(o.Append.Concurrent, 8)
-	o.Append.Sessions = cmp.Or(o.Append.Sessions, 1024)
+	o.Append.Sessions = cmp.Or(o.Append.Sessions, 512)
 	o.Append.Wait = cmp.Or(o.Append.Wait, 100*time.Millisecond)
 	o.Append.StreamBytes = cmp.Or(o.Append.StreamBytes, lake.MaxAppendBytes)
 	o.Append.BufferedBytes = cmp.Or(o.Append.BufferedBytes, 256<<20)
@@ -171,6 +177,7 @@ func (o Options) check() error {
 	bad(o.UndropWindow > maxUndropWindow, "undrop window %s: at most %s", o.UndropWindow, maxUndropWindow)
 	bad(o.Grace < 0 || a.Wait < 0 || a.ReceiveTimeout < 0, "times must not be negative")
 	bad(a.Concurrent < 0 || a.Waiting < 0 || a.Sessions < 0, "counts must not be negative")
+	bad(a.Sessions > MaxSessions, "%d sessions of appends: at most %d", a.Sessions, MaxSessions)
 	bad(a.StagedFor < 0 || a.StagedFor > retention.StagedFor, "rows staged for %s: want at most %s", a.StagedFor, retention.StagedFor)
 	bad(a.StreamBytes < 0 || a.StreamBytes > lake.MaxAppendBytes, "%d bytes a stream: want 1..%d", a.StreamBytes, int64(lake.MaxAppendBytes))
 	bad(a.BufferedBytes < a.StreamBytes, "%d buffered bytes are less than the %d of one stream", a.BufferedBytes, a.StreamBytes)

@@ -139,7 +139,6 @@ func (s *Server) Run(ctx context.Context) error {
 	s.drain()
 	resign()
 	<-resigned
-	s.closePeers()
 	return nil
 }
 
@@ -176,6 +175,7 @@ func (s *Server) Serve(ctx context.Context, lis net.Listener, opts ListenOptions
 	if opts.Metrics == nil {
 		opts.Metrics = s.opts.Metrics
 	}
+	defer s.closePeers() // what is passed on to the leader ends with the calls
 	return rpc.Serve(ctx, lis, opts, s, lakepb.Catalog_ServiceDesc.ServiceName, s.opts.Grace)
 }
 

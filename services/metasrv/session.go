@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/flight"
 	"google.golang.org/protobuf/proto"
@@ -18,9 +19,14 @@ import (
 	"github.com/lakeplane/lake/services/internal/rpc"
 )
 
-// sessionWindow is how many appends of one session may be under way. A client
-// with more waits, by gRPC's own flow control.
+// sessionWindow is how many appends of one session may be under way or have
+// answers that the client has not taken. A client with more waits, by gRPC's own
+// flow control.
 const sessionWindow = 64
+
+// sessionPatience is how long a session that ends waits for its client to read
+// the last answers.
+const sessionPatience = 3 * time.Second
 
 // session is a DoPut that carries many small appends to one table; see
 // lakepb.AppendSessionCommand. Each is admitted, verified, run and answered as
@@ -31,7 +37,7 @@ type session struct {
 	opening   appendwire.Opening
 	schema    *flight.FlightData
 
-	window  chan struct{} // a place for each append under way
+	window  chan struct{} // a place for each append that is not answered yet
 	running sync.WaitGroup
 	answers chan *lakepb.AppendSessionResult
 }
@@ -80,9 +86,19 @@ func (s *Server) serveSession(stream flight.FlightService_DoPutServer) error {
 	}()
 	err = c.receive(ctx, in)
 	c.running.Wait()
-	close(c.answers)
-	return errors.Join(err, <-sent)
+	close(c.answers) // there was room for all of them
+	patience := time.NewTimer(sessionPatience)
+	defer patience.Stop()
+	select {
+	case failed := <-sent:
+		return errors.Join(err, failed)
+	case <-patience.C: // the return ends the Send that waits for the client
+		return errors.Join(err, errDeaf)
+	}
 }
+
+// errDeaf ends a session whose client does not read its answers.
+var errDeaf = lake.Errorf(lake.Exhausted, "append session: the client reads no answers")
 
 // open reads the first message.
 func (c *session) open(in putStream) error {
@@ -100,14 +116,6 @@ func (c *session) open(in putStream) error {
 		return noTable(c.opening.Table)
 	}
 	c.schema = &flight.FlightData{DataHeader: first.GetDataHeader(), DataBody: first.GetDataBody()}
-	return c.fits(c.schema)
-}
-
-// fits refuses what is too large for a session.
-func (c *session) fits(m *flight.FlightData) error {
-	if n := appendwire.MessageSize(m); n > appendwire.MaxSessionBytes {
-		return lake.Errorf(lake.Invalid, "append session: a message of %d bytes: at most %d are taken, larger appends go alone", n, appendwire.MaxSessionBytes)
-	}
 	return nil
 }
 
@@ -130,10 +138,8 @@ func (c *session) receive(ctx context.Context, in putStream) error {
 		if id.IsZero() {
 			return err
 		}
-		select {
-		case c.window <- struct{}{}:
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := c.enter(ctx); err != nil {
+			return err
 		}
 		var room *permit
 		var payload *payload
@@ -148,16 +154,34 @@ func (c *session) receive(ctx context.Context, in putStream) error {
 				result, err = c.run(ctx, payload, room)
 			}
 			c.answers <- appendwire.SessionResult(id, result, err)
-			<-c.window
 		})
+	}
+}
+
+// enter waits for a place in the window. A client that takes its time to read
+// keeps its session as long as one that says nothing does.
+func (c *session) enter(ctx context.Context) error {
+	select {
+	case c.window <- struct{}{}:
+		return nil
+	default:
+	}
+	patience := time.NewTimer(appendwire.SessionIdle)
+	defer patience.Stop()
+	select {
+	case c.window <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-rpc.Ending(ctx):
+		return lake.Errorf(lake.Unavailable, "the server is stopping")
+	case <-patience.C:
+		return errDeaf
 	}
 }
 
 // take admits and verifies an append.
 func (c *session) take(ctx context.Context, m *flight.FlightData, id lake.OperationID, digest lake.Digest) (*payload, *permit, error) {
-	if err := c.fits(m); err != nil {
-		return nil, nil, err
-	}
 	batch := &flight.FlightData{DataHeader: m.GetDataHeader(), DataBody: m.GetDataBody()}
 	p := &payload{
 		command:  appendwire.Command{Table: c.opening.Table, Operation: id, Digest: digest, Incarnation: c.opening.Incarnation},
@@ -199,25 +223,24 @@ func (c *session) run(ctx context.Context, p *payload, room *permit) (*lakepb.Ap
 // more. After an error it goes on without sending.
 func (c *session) answer(stream flight.FlightService_DoPutServer) (failed error) {
 	for first := range c.answers {
-		results := []*lakepb.AppendSessionResult{first}
-		for more := true; more && len(results) < sessionWindow; {
-			select {
-			case r, ok := <-c.answers:
-				if more = ok; ok {
-					results = append(results, r)
-				}
-			default:
-				more = false
-			}
+		results := append(make([]*lakepb.AppendSessionResult, 0, len(c.answers)+1), first)
+		for range len(c.answers) {
+			results = append(results, <-c.answers)
 		}
-		if failed != nil {
-			continue
+		if failed == nil {
+			failed = c.tell(stream, results)
 		}
-		told, err := proto.Marshal(&lakepb.AppendSessionResults{Results: results})
-		if err == nil {
-			err = stream.Send(&flight.PutResult{AppMetadata: told})
+		for range results {
+			<-c.window
 		}
-		failed = err
 	}
 	return failed
+}
+
+func (c *session) tell(stream flight.FlightService_DoPutServer, results []*lakepb.AppendSessionResult) error {
+	told, err := proto.Marshal(&lakepb.AppendSessionResults{Results: results})
+	if err != nil {
+		return err
+	}
+	return stream.Send(&flight.PutResult{AppMetadata: told})
 }

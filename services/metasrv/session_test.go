@@ -7,12 +7,14 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/flight"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
@@ -198,10 +200,6 @@ func TestSessionsRefuseOneByOne(t *testing.T) {
 		"second schema": {opOf("a", "t", []*flight.FlightData{good[0], good[0]}), lake.Invalid, "schema"},
 		"garbage":       {opOf("a", "t", []*flight.FlightData{good[0], {DataHeader: []byte("garbage")}}), lake.Invalid, "Arrow IPC"},
 		"body cut off":  {opOf("a", "t", []*flight.FlightData{good[0], {DataHeader: good[1].DataHeader, DataBody: good[1].DataBody[:8]}}), lake.Invalid, "body"},
-		"too large": {
-			opOf("a", "t", []*flight.FlightData{good[0], {DataHeader: good[1].DataHeader, DataBody: make([]byte, appendwire.MaxSessionBytes)}}),
-			lake.Invalid, "larger appends go alone",
-		},
 	} {
 		_, err := s.put(t, tc.op)
 		require.Equal(t, tc.kind, lake.KindOf(err), "%s: %v", label, err)
@@ -242,24 +240,25 @@ func TestSessionsThatDoNotOpen(t *testing.T) {
 	}, 10*time.Second, time.Millisecond, "a session that has ended makes room")
 }
 
-// TestAMessageWithoutANameEndsTheSession: it cannot be answered; what came
-// before it is.
-func TestAMessageWithoutANameEndsTheSession(t *testing.T) {
+// TestMessagesThatEndASession cannot be answered, or are not even read by a
+// server that passes them on. What came before them is answered.
+func TestMessagesThatEndASession(t *testing.T) {
 	a := start(t)
 	a.create(t, "a", "t")
-	for label, m := range map[string]*flight.FlightData{
-		"none":    {DataHeader: []byte("x")},
-		"garbage": {AppMetadata: []byte("\xff\xff")},
+	for says, m := range map[string]*flight.FlightData{
+		"operation id":            {DataHeader: []byte("x")},
+		"AppendSessionItem":       {AppMetadata: []byte("\xff\xff")},
+		"larger appends go alone": {DataBody: make([]byte, appendwire.MaxSessionBytes)},
 	} {
 		s := a.session(t, t.Context(), "a", "t", lake.Incarnation{})
 		o := newOp(t, "a", "t", 1)
 		s.send(t, o)
 		require.NoError(t, s.Send(m))
 		id, _, err := s.answer(t)
-		require.NoError(t, err, label)
+		require.NoError(t, err, says)
 		require.Equal(t, o.command.Operation, id)
 		_, err = s.Recv()
-		requireCode(t, codes.InvalidArgument, err, "AppendSessionItem")
+		requireCode(t, codes.InvalidArgument, err, says)
 	}
 }
 
@@ -383,6 +382,41 @@ func TestAStoppingServerEndsItsSessions(t *testing.T) {
 	}
 	<-stopped
 	require.Less(t, time.Since(began), 5*time.Second, "it waits for no session to become idle")
+}
+
+// TestASessionLetsGoOfADeafClient: one that reads no answers keeps its place no
+// longer than it may take to read them. (Its connection ends with the grace of a
+// server that stops, as that of everybody who reads nothing.)
+func TestASessionLetsGoOfADeafClient(t *testing.T) {
+	series := prometheus.NewRegistry()
+	a := start(t, func(o *metasrv.Options) { o.Append.Concurrent, o.Metrics = 64, series })
+	a.create(t, "a", "t")
+	s := a.session(t, t.Context(), "a", "t", lake.Incarnation{})
+	open := func() float64 { return valuesOf(t, series)["lake_metasrv_append_sessions"] }
+	require.InDelta(t, 1, open(), 0)
+	full := make(chan struct{})
+	var sent atomic.Int64
+	go func() { // until gRPC has no room for more, in either direction
+		defer close(full)
+		o := newOp(t, "a", "t", 1)
+		m, err := appendwire.Item(o.messages[1], o.command.Operation, o.command.Digest)
+		for err == nil {
+			err = s.Send(m)
+			sent.Add(1)
+		}
+	}()
+	before := int64(-1)
+	require.Eventually(t, func() bool { // it is stuck
+		last := before
+		before = sent.Load()
+		return before > 0 && before == last
+	}, 20*time.Second, 250*time.Millisecond)
+	stopped := make(chan struct{})
+	go func() { defer close(stopped); a.shutdown() }()
+	require.Eventually(t, func() bool { return open() == 0 }, 10*time.Second, 10*time.Millisecond)
+	s.end()
+	<-stopped
+	<-full
 }
 
 // TestSessionsThroughAFollower reach the leader, and end with its leadership.

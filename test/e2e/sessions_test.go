@@ -93,8 +93,9 @@ func (d *sessionCluster) testLeaderPaused(t *testing.T) {
 func (d *sessionCluster) testFollowerTold(t *testing.T) {
 	leader, followers := leaderOf(t, d.metas...)
 	load := d.load(t, "follower", d.queries[0].address, d.queries[1].address, followers[0].address)
-	openSession(t, dialPlain(t, followers[0].address), load.tables[0]) // is idle
+	idle := openSession(t, dialPlain(t, followers[0].address), load.tables[0])
 	requireStops(t, followers[0])
+	idle.requireEnded(t)
 	d.metas = []*server{leader, d.again(t, followers[0]).awaitReady(t)}
 	load.goesOn(t)
 	load.end(t)

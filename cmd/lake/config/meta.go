@@ -45,7 +45,7 @@ func NewMeta() *Meta {
 	c := &Meta{
 		set:       newSet("meta"),
 		Retention: retention.Policy{}.WithDefaults(), LeaseTTL: 10 * time.Second, ClockSkew: 5 * time.Second, UndropWindow: 24 * time.Hour,
-		Append: metasrv.AppendOptions{Concurrent: 8, Sessions: 1024, Wait: 100 * time.Millisecond, StreamBytes: lake.MaxAppendBytes, BufferedBytes: 256 << 20},
+		Append: metasrv.AppendOptions{Concurrent: 8, Sessions: 512, Wait: 100 * time.Millisecond, StreamBytes: lake.MaxAppendBytes, BufferedBytes: 256 << 20},
 	}
 	s := c.set
 	c.Listener.add(s, "127.0.0.1:50052")
@@ -61,7 +61,7 @@ func NewMeta() *Meta {
 	s.add("max_clock_skew", "LAKE_MAX_CLOCK_SKEW_MS", durationValue{p: &c.ClockSkew, min: time.Millisecond, max: 10 * time.Minute}, "how far the members' clocks may be apart")
 	s.add("undrop_window", "LAKE_UNDROP_WINDOW_SECS", durationValue{p: &c.UndropWindow, max: maxTime}, "how long a drop can be undone when it does not say; 0 deletes at once")
 	s.add("append_max_concurrent", "LAKE_APPEND_MAX_CONCURRENT", intValue{&c.Append.Concurrent, 1, maxCount}, "appends that are received, decoded and staged at once")
-	s.add("append_max_sessions", "LAKE_APPEND_MAX_SESSIONS", intValue{&c.Append.Sessions, 1, maxCount}, "sessions of small appends that are open at once; clients beyond them append by calls")
+	s.add("append_max_sessions", "LAKE_APPEND_MAX_SESSIONS", intValue{&c.Append.Sessions, 1, metasrv.MaxSessions}, "sessions of small appends that are open at once; clients beyond them append by calls")
 	s.add("append_queue_timeout", "LAKE_APPEND_QUEUE_TIMEOUT_MS", durationValue{p: &c.Append.Wait, min: time.Millisecond, max: time.Hour}, "how long an append waits to be admitted")
 	s.add("append_max_stream_bytes", "LAKE_APPEND_MAX_STREAM_BYTES", bytesValue{&c.Append.StreamBytes, 1 << 10, lake.MaxAppendBytes}, "largest payload of one append")
 	s.add("append_max_buffered_bytes", "LAKE_APPEND_MAX_BUFFERED_BYTES", bytesValue{&c.Append.BufferedBytes, 1 << 10, maxBytes}, "payloads held in memory")

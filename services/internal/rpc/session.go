@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/lakeplane/lake/internal/appendwire"
+	"github.com/lakeplane/lake/lake"
 )
 
 // endingKey is the key of a context's Ending.
@@ -77,7 +78,8 @@ func (s *Session) pump() {
 	}
 }
 
-// Recv returns the next message; io.EOF at the session's end.
+// Recv returns the next message; io.EOF at the session's end, and lake.Invalid
+// for a message of more than [appendwire.MaxSessionBytes].
 func (s *Session) Recv() (*flight.FlightData, error) {
 	select {
 	case s.wanted <- struct{}{}:
@@ -86,6 +88,9 @@ func (s *Session) Recv() (*flight.FlightData, error) {
 	s.quiet.Reset(s.idle)
 	select {
 	case r := <-s.next:
+		if r.err == nil {
+			r.err = fits(r.message)
+		}
 		return r.message, r.err
 	case <-s.ctx.Done():
 		return nil, s.ctx.Err()
@@ -95,6 +100,15 @@ func (s *Session) Recv() (*flight.FlightData, error) {
 	case <-s.quiet.C:
 	}
 	return nil, io.EOF
+}
+
+// fits refuses a message that is too large for a session. It ends the session, as
+// a server that passes it on would have to hold it.
+func fits(m *flight.FlightData) error {
+	if n := appendwire.MessageSize(m); n > appendwire.MaxSessionBytes {
+		return lake.Errorf(lake.Invalid, "append session: a message of %d bytes: at most %d are taken, larger appends go alone", n, appendwire.MaxSessionBytes)
+	}
+	return nil
 }
 
 // Close lets go of the timers.
