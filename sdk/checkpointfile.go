@@ -148,7 +148,7 @@ func (r *cutter) checkpoint() (*checkpoint, error) {
 	if r.short || len(r.rest) > 0 {
 		return nil, lake.Errorf(lake.Corrupt, "its lengths do not add up to its size")
 	}
-	if got := digestOf(c.data.messages); got != command.Digest {
+	if got := appendwire.DigestOf(c.data.messages...); got != command.Digest {
 		return nil, lake.Errorf(lake.Corrupt, "its payload has the SHA-256 %s, its command says %s", got, command.Digest)
 	}
 	return c, nil

@@ -22,7 +22,7 @@ func small(t testing.TB, incarnation lake.Incarnation) (*checkpoint, []byte) {
 	p := &payload{rows: 3, messages: []*flight.FlightData{
 		{DataHeader: []byte("schema")}, {DataHeader: []byte("rows"), DataBody: bytes.Repeat([]byte{1}, 40)},
 	}}
-	p.digest = digestOf(p.messages)
+	p.digest = appendwire.DigestOf(p.messages...)
 	for _, m := range p.messages {
 		p.bytes += appendwire.MessageSize(m)
 	}
@@ -41,7 +41,7 @@ func TestCheckpointReadsWhatWasWritten(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want.command, got.command)
 		require.Equal(t, []int64{want.data.rows, want.data.bytes}, []int64{got.data.rows, got.data.bytes})
-		require.Equal(t, want.data.digest, digestOf(got.data.messages))
+		require.Equal(t, want.data.digest, appendwire.DigestOf(got.data.messages...))
 	}
 }
 

@@ -58,15 +58,7 @@ func encode(batches []arrow.RecordBatch) (*payload, error) {
 			return nil, err
 		}
 	}
-	return &payload{messages: e.messages, digest: digestOf(e.messages), rows: rows, bytes: e.bytes, schema: schema}, nil
-}
-
-func digestOf(messages []*flight.FlightData) lake.Digest {
-	h := appendwire.NewHasher()
-	for _, m := range messages {
-		h.Add(m)
-	}
-	return h.Digest()
+	return &payload{messages: e.messages, digest: appendwire.DigestOf(e.messages...), rows: rows, bytes: e.bytes, schema: schema}, nil
 }
 
 func countRows(batches []arrow.RecordBatch) (rows int64, err error) {

@@ -47,6 +47,15 @@ func (h *Hasher) Add(d *flight.FlightData) {
 // Digest returns the digest of the messages added so far.
 func (h *Hasher) Digest() lake.Digest { return lake.Digest(h.h.Sum(nil)) }
 
+// DigestOf returns the digest of a payload that is there as a whole.
+func DigestOf(messages ...*flight.FlightData) lake.Digest {
+	h := NewHasher()
+	for _, m := range messages {
+		h.Add(m)
+	}
+	return h.Digest()
+}
+
 // Command is an append as its first message announces it.
 type Command struct {
 	Table     lake.TableName

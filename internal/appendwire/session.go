@@ -3,10 +3,12 @@
 package appendwire
 
 import (
+	"context"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/flight"
 	spb "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -19,6 +21,11 @@ import (
 // message, that it is a session of appends: a lakepb.AppendSessionCommand opens
 // it. It has no end of its own. Its value is "1".
 const SessionHeader = "x-lake-append-session"
+
+// IsSession reports whether the incoming DoPut of ctx is a session.
+func IsSession(ctx context.Context) bool {
+	return len(metadata.ValueFromIncomingContext(ctx, SessionHeader)) > 0
+}
 
 // MaxSessionBytes is the most that one append of a session may have, as
 // [MessageSize] counts it: a larger one goes alone and is announced.

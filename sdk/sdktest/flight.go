@@ -55,7 +55,7 @@ func (s *Server) DoPut(stream flight.FlightService_DoPutServer) error {
 	if err != nil {
 		return err
 	}
-	if isSession(stream) {
+	if appendwire.IsSession(stream.Context()) {
 		return s.session(stream, first)
 	}
 	if !appendwire.IsCommand(first.GetFlightDescriptor()) {

@@ -7,7 +7,6 @@ import (
 	"io"
 
 	"github.com/apache/arrow-go/v18/arrow/flight"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/lakeplane/lake/api/lakepb"
@@ -42,11 +41,6 @@ func (s *Server) openSessions(by int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open += by
-}
-
-func isSession(stream flight.FlightService_DoPutServer) bool {
-	md, _ := metadata.FromIncomingContext(stream.Context())
-	return len(md.Get(appendwire.SessionHeader)) > 0
 }
 
 // session serves a session of appends. The plan holds for each of them:

@@ -329,11 +329,7 @@ func newOp(t testing.TB, ns, n string, numbers ...int64) op {
 }
 
 func opOf(ns, n string, messages []*flight.FlightData) op {
-	h := appendwire.NewHasher()
-	for _, m := range messages {
-		h.Add(m)
-	}
-	return op{appendwire.Command{Table: lake.TableName{Namespace: ns, Name: n}, Operation: lake.NewID(), Digest: h.Digest()}, messages}
+	return op{appendwire.Command{Table: lake.TableName{Namespace: ns, Name: n}, Operation: lake.NewID(), Digest: appendwire.DigestOf(messages...)}, messages}
 }
 
 func (a *authority) put(ctx context.Context, o op) (*lakepb.AppendResult, error) {

@@ -32,6 +32,7 @@ type inflight struct {
 }
 
 type operationRun struct {
+	key    operationKey
 	digest lake.Digest
 	done   chan struct{} // closed when result and err are set
 	result appended
@@ -53,16 +54,16 @@ func (f *inflight) join(key operationKey, digest lake.Digest) (run *operationRun
 	if f.runs == nil {
 		f.runs = map[operationKey]*operationRun{}
 	}
-	run = &operationRun{digest: digest, done: make(chan struct{})}
+	run = &operationRun{key: key, digest: digest, done: make(chan struct{})}
 	f.runs[key] = run
 	return run, true, nil
 }
 
 // end publishes the run's result and forgets the run: whoever comes later
 // finds the operation's record.
-func (f *inflight) end(key operationKey, run *operationRun, result appended, err error) {
+func (f *inflight) end(run *operationRun, result appended, err error) {
 	f.mu.Lock()
-	delete(f.runs, key)
+	delete(f.runs, run.key)
 	f.mu.Unlock()
 	run.result, run.err = result, err
 	close(run.done)

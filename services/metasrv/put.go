@@ -18,7 +18,6 @@ import (
 	"github.com/lakeplane/lake/internal/appendwire"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/services/access"
-	"github.com/lakeplane/lake/services/internal/rpc"
 )
 
 // flightService is the Flight side of the server: appends, nothing else.
@@ -32,7 +31,7 @@ func (f *flightService) DoPut(stream flight.FlightService_DoPutServer) error {
 	if passed, err := f.server.passPut(stream); passed || err != nil {
 		return err
 	}
-	if rpc.IsSession(stream.Context()) {
+	if appendwire.IsSession(stream.Context()) {
 		return f.server.serveSession(stream)
 	}
 	result, err := f.server.put(stream.Context(), stream)
@@ -117,7 +116,7 @@ func (s *Server) runOrJoin(ctx context.Context, tenant string, in *payload, room
 		return appended{}, err
 	}
 	if begun {
-		s.hands.do(func() { s.execute(run, tenant, in, room) })
+		s.hands.do(func() { s.execute(run, in, room) })
 	}
 	return run.outcome(ctx, begun)
 }
@@ -125,25 +124,24 @@ func (s *Server) runOrJoin(ctx context.Context, tenant string, in *payload, room
 // enlist makes the operation one under way, which the caller then executes, or
 // finds the run that it is part of.
 func (s *Server) enlist(tenant string, in *payload, room *permit) (run *operationRun, begun bool, err error) {
-	key := operationKey{tenant, in.command.Table, in.command.Operation}
-	run, begun, err = s.inflight.join(key, in.digest)
+	run, begun, err = s.inflight.join(operationKey{tenant, in.command.Table, in.command.Operation}, in.digest)
 	if !begun {
 		room.leave()
 		return run, false, err
 	}
 	if err := s.begin(); err != nil {
 		room.leave()
-		s.inflight.end(key, run, appended{}, err)
+		s.inflight.end(run, appended{}, err)
 		return nil, false, err
 	}
 	return run, true, nil
 }
 
 // execute runs an operation that was begun to its end, whoever waits for it.
-func (s *Server) execute(run *operationRun, tenant string, in *payload, room *permit) {
+func (s *Server) execute(run *operationRun, in *payload, room *permit) {
 	defer s.working.Done()
-	result, err := s.append(s.work, tenant, in, room)
-	s.inflight.end(operationKey{tenant, in.command.Table, in.command.Operation}, run, result, err)
+	result, err := s.append(s.work, run.key.tenant, in, room)
+	s.inflight.end(run, result, err)
 }
 
 // append applies an operation whose payload is verified, or finds it applied.

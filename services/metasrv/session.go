@@ -192,10 +192,7 @@ func (c *session) take(ctx context.Context, m *flight.FlightData, id lake.Operat
 	if err != nil {
 		return nil, nil, err
 	}
-	hash := appendwire.NewHasher()
-	hash.Add(c.schema)
-	hash.Add(batch)
-	p.digest = hash.Digest()
+	p.digest = appendwire.DigestOf(p.messages...)
 	if err := p.verify(); err != nil {
 		room.leave()
 		return nil, nil, err
@@ -210,7 +207,7 @@ func (c *session) run(ctx context.Context, p *payload, room *permit) (*lakepb.Ap
 		return nil, err
 	}
 	if begun {
-		c.server.execute(run, c.principal.Tenant, p, room)
+		c.server.execute(run, p, room)
 	}
 	result, err := run.outcome(ctx, begun)
 	if err != nil {

@@ -36,7 +36,7 @@ func (s *Server) forwardAppend(ctx context.Context, p access.Principal, in *putS
 
 // appendedTo is the table that an append, or a session, opens with.
 func appendedTo(ctx context.Context, d *flight.FlightDescriptor) (lake.TableName, error) {
-	if rpc.IsSession(ctx) {
+	if appendwire.IsSession(ctx) {
 		o, err := appendwire.ParseOpening(d)
 		return o.Table, err
 	}

@@ -102,7 +102,6 @@ func (a *appender) flush() error {
 		return nil
 	}
 	var msgs messages
-	hash := appendwire.NewHasher()
 	w := newBatchWriter(&msgs, a.schema)
 	for _, rec := range a.held {
 		if err := w.Write(rec); err != nil {
@@ -112,10 +111,7 @@ func (a *appender) flush() error {
 	if err := w.Close(); err != nil {
 		return err
 	}
-	for _, m := range msgs {
-		hash.Add(m)
-	}
-	cmd := appendwire.Command{Table: a.table, Operation: lake.NewID(), Digest: hash.Digest()}
+	cmd := appendwire.Command{Table: a.table, Operation: lake.NewID(), Digest: appendwire.DigestOf(msgs...)}
 	result, err := a.append(cmd, msgs)
 	if err != nil {
 		return err

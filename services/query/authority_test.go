@@ -206,7 +206,7 @@ func (a *authority) GetProcedure(ctx context.Context, req *lakepb.GetProcedureRe
 // DoPut applies one append: it checks the digest over exactly what arrived.
 func (a *authority) DoPut(stream flight.FlightService_DoPutServer) error {
 	a.enter(stream.Context(), "DoPut")
-	if rpc.IsSession(stream.Context()) {
+	if appendwire.IsSession(stream.Context()) {
 		return a.session(stream)
 	}
 	var msgs []*flight.FlightData

@@ -12,7 +12,6 @@ import (
 	"github.com/lakeplane/lake/internal/appendwire"
 	"github.com/lakeplane/lake/internal/grpcerr"
 	"github.com/lakeplane/lake/lake"
-	"github.com/lakeplane/lake/services/internal/rpc"
 )
 
 // putStream is a DoPut whose first message was read to learn what it is.
@@ -32,7 +31,7 @@ func (in *putStream) Recv() (*flight.FlightData, error) {
 
 // DoPut serves appends, sessions of them, bulk ingestion and the binding of parameters.
 func (f *flightService) DoPut(stream flight.FlightService_DoPutServer) error {
-	if !rpc.IsSession(stream.Context()) { // which is open more than it is served
+	if !appendwire.IsSession(stream.Context()) { // which is open more than it is served
 		defer f.metrics.request()()
 	}
 	return f.metrics.rejected(grpcerr.ToStatus(f.put(stream)))
@@ -51,7 +50,7 @@ func (f *flightService) put(stream flight.FlightService_DoPutServer) error {
 		return err
 	}
 	in := &putStream{stream: stream, first: first}
-	if rpc.IsSession(ctx) || appendwire.IsCommand(first.GetFlightDescriptor()) {
+	if appendwire.IsSession(ctx) || appendwire.IsCommand(first.GetFlightDescriptor()) {
 		return f.forwardAppend(ctx, p, in)
 	}
 	cmd, err := descriptorCommand(first.GetFlightDescriptor())

@@ -41,11 +41,7 @@ func appendRows(t testing.TB, c *flightsql.Client, name lake.TableName, rec arro
 	w := flight.NewRecordWriter(&msgs, ipcSchema(rec))
 	require.NoError(t, w.Write(rec))
 	require.NoError(t, w.Close())
-	hash := appendwire.NewHasher()
-	for _, m := range msgs {
-		hash.Add(m)
-	}
-	cmd := appendwire.Command{Table: name, Operation: lake.NewID(), Digest: hash.Digest()}
+	cmd := appendwire.Command{Table: name, Operation: lake.NewID(), Digest: appendwire.DigestOf(msgs...)}
 	if corrupt {
 		cmd.Digest[0] ^= 1
 	}

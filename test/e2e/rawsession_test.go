@@ -79,11 +79,7 @@ func sessionOpening(table lake.TableName) (*flight.FlightData, error) {
 func sessionItem(t *testing.T, operation lake.OperationID, values ...int64) *flight.FlightData {
 	t.Helper()
 	messages := encodeNumbers(values...)
-	h := appendwire.NewHasher()
-	for _, m := range messages {
-		h.Add(m)
-	}
-	item, err := appendwire.Item(messages[1], operation, h.Digest())
+	item, err := appendwire.Item(messages[1], operation, appendwire.DigestOf(messages...))
 	require.NoError(t, err)
 	return item
 }

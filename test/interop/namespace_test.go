@@ -191,11 +191,7 @@ func (d *deployment) append(ctx context.Context, table string, numbers ...int64)
 	if err := errors.Join(w.Write(batchOf(numbers...)), w.Close()); err != nil {
 		return err
 	}
-	h := appendwire.NewHasher()
-	for _, m := range s.messages {
-		h.Add(m)
-	}
-	c := appendwire.Command{Table: lake.TableName{Namespace: "robots", Name: table}, Operation: lake.NewID(), Digest: h.Digest()}
+	c := appendwire.Command{Table: lake.TableName{Namespace: "robots", Name: table}, Operation: lake.NewID(), Digest: appendwire.DigestOf(s.messages...)}
 	var err error
 	if s.messages[0].FlightDescriptor, err = c.Descriptor(); err != nil {
 		return err

@@ -50,11 +50,7 @@ func newOperation(t testing.TB, table lake.TableName, rows int) *operation {
 	t.Helper()
 	o := &operation{marker: lastMarker.Add(1), rows: rows}
 	o.messages = encodeRows(t, rowBatch(o.marker, rows))
-	h := appendwire.NewHasher()
-	for _, m := range o.messages {
-		h.Add(m)
-	}
-	o.command = appendwire.Command{Table: table, Operation: lake.NewID(), Digest: h.Digest()}
+	o.command = appendwire.Command{Table: table, Operation: lake.NewID(), Digest: appendwire.DigestOf(o.messages...)}
 	return o
 }
 

@@ -40,7 +40,7 @@ func RelayPut(ctx context.Context, to flight.FlightServiceClient, in PutSource, 
 	if size := metadata.ValueFromIncomingContext(ctx, appendwire.SizeHeader); len(size) > 0 {
 		ctx = metadata.AppendToOutgoingContext(ctx, appendwire.SizeHeader, size[0])
 	}
-	if IsSession(ctx) {
+	if appendwire.IsSession(ctx) {
 		ctx = metadata.AppendToOutgoingContext(ctx, appendwire.SessionHeader, "1")
 		session := NewSession(ctx, in, appendwire.SessionLife, appendwire.SessionIdle)
 		defer session.Close()

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/flight"
-	"google.golang.org/grpc/metadata"
 
 	"github.com/lakeplane/lake/internal/appendwire"
 	"github.com/lakeplane/lake/lake"
@@ -22,12 +21,6 @@ type endingKey struct{}
 func Ending(ctx context.Context) <-chan struct{} {
 	c, _ := ctx.Value(endingKey{}).(<-chan struct{})
 	return c
-}
-
-// IsSession reports whether an incoming DoPut is a session of appends: one
-// without an end of its own.
-func IsSession(ctx context.Context) bool {
-	return len(metadata.ValueFromIncomingContext(ctx, appendwire.SessionHeader)) > 0
 }
 
 // Session reads the messages of a session of appends. To its reader the session
