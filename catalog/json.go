@@ -44,12 +44,7 @@ func (o object) quoted(value string) object {
 
 // id appends an id in its text form.
 func (o object) id(name string, id lake.ID) object {
-	o = append(o.key(name), '"')
-	o = append(hex.AppendEncode(o, id[:4]), '-')
-	o = append(hex.AppendEncode(o, id[4:6]), '-')
-	o = append(hex.AppendEncode(o, id[6:8]), '-')
-	o = append(hex.AppendEncode(o, id[8:10]), '-')
-	return append(hex.AppendEncode(o, id[10:]), '"')
+	return append(id.AppendTo(append(o.key(name), '"')), '"')
 }
 
 func (o object) digest(name string, d lake.Digest) object {

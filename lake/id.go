@@ -74,23 +74,23 @@ func (id ID) Time() time.Time {
 	return time.UnixMilli(milli)
 }
 
-// String returns the canonical 36-character form.
-func (id ID) String() string {
-	var out [36]byte
-	hex.Encode(out[:8], id[:4])
-	out[8] = '-'
-	hex.Encode(out[9:13], id[4:6])
-	out[13] = '-'
-	hex.Encode(out[14:18], id[6:8])
-	out[18] = '-'
-	hex.Encode(out[19:23], id[8:10])
-	out[23] = '-'
-	hex.Encode(out[24:], id[10:])
-	return string(out[:])
+// idTextBytes is the length of an ID's text.
+const idTextBytes = 36
+
+// AppendTo appends the canonical 36-character form.
+func (id ID) AppendTo(out []byte) []byte {
+	out = append(hex.AppendEncode(out, id[:4]), '-')
+	out = append(hex.AppendEncode(out, id[4:6]), '-')
+	out = append(hex.AppendEncode(out, id[6:8]), '-')
+	out = append(hex.AppendEncode(out, id[8:10]), '-')
+	return hex.AppendEncode(out, id[10:])
 }
 
+// String returns the canonical 36-character form.
+func (id ID) String() string { return string(id.AppendTo(make([]byte, 0, idTextBytes))) }
+
 // MarshalText implements [encoding.TextMarshaler].
-func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+func (id ID) MarshalText() ([]byte, error) { return id.AppendTo(make([]byte, 0, idTextBytes)), nil }
 
 // UnmarshalText implements [encoding.TextUnmarshaler] by [ParseID].
 func (id *ID) UnmarshalText(b []byte) error {
@@ -109,7 +109,7 @@ func ParseID(s string) (ID, error) {
 	refuse := func(why string) (ID, error) {
 		return ID{}, Errorf(Invalid, "id %q: %s: want a lower-case UUIDv7 such as 0198c0de-0000-7000-8000-000000000000", clip(s), why)
 	}
-	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
+	if len(s) != idTextBytes || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
 		return refuse("not in 8-4-4-4-12 form")
 	}
 	digits := s[:8] + s[9:13] + s[14:18] + s[19:23] + s[24:]
