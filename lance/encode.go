@@ -19,16 +19,8 @@ import (
 func (m *Manifest) Encode() ([]byte, error) { return m.AppendTo(nil) }
 
 // AppendTo appends the bytes of the manifest's object to out, which has room for
-// what the caller wants to use again. After an error out is as it was.
+// what the caller wants to use again. With an error it returns nil.
 func (m *Manifest) AppendTo(out []byte) ([]byte, error) {
-	encoded, err := m.append(out)
-	if err != nil {
-		return out, err
-	}
-	return encoded, nil
-}
-
-func (m *Manifest) append(out []byte) ([]byte, error) {
 	list := m.fragmentList()
 	if list.err != nil {
 		return nil, list.err

@@ -4,7 +4,6 @@ package lance
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/lakeplane/lake/engine"
 	"github.com/lakeplane/lake/lake"
@@ -30,16 +29,12 @@ const maxGroup = 1 << 16
 func encodeOperations(adds []engine.Append) map[string]string {
 	out := make(map[string]string, 3*len(adds)+1)
 	if len(adds) == 1 {
-		putOperation(out, keysOf(propertyPrefix), adds[0].Operation)
+		putOperation(out, lonelyKeys, adds[0].Operation)
 		return out
 	}
 	out[propertyCount] = strconv.Itoa(len(adds))
 	for i, a := range adds {
-		if i < len(numberedKeys) {
-			putOperation(out, numberedKeys[i], a.Operation)
-		} else {
-			putOperation(out, keysOf(numberedPrefix(i)), a.Operation)
-		}
+		putOperation(out, numberedKeys(i), a.Operation)
 	}
 	return out
 }
@@ -51,21 +46,33 @@ func putOperation(out map[string]string, keys operationKeys, op engine.Operation
 }
 
 // operationKeys are the names of the properties of one append.
-type operationKeys struct{ tenant, id, digest string }
+type operationKeys struct{ prefix, tenant, id, digest string }
 
-func keysOf(prefix string) operationKeys {
-	return operationKeys{prefix + "tenant", prefix + "operation_id", prefix + "payload_sha256"}
+func propertyKeys(prefix string) operationKeys {
+	return operationKeys{prefix, prefix + "tenant", prefix + "operation_id", prefix + "payload_sha256"}
 }
 
 func numberedPrefix(i int) string { return propertyPrefix + strconv.Itoa(i) + "." }
 
-// numberedKeys are those of as many appends as usually share a version.
-var numberedKeys = func() (all [16]operationKeys) {
-	for i := range all {
-		all[i] = keysOf(numberedPrefix(i))
+// numberedKeys are those of one append among several.
+func numberedKeys(i int) operationKeys {
+	if i < len(usualKeys) {
+		return usualKeys[i]
 	}
-	return all
-}()
+	return propertyKeys(numberedPrefix(i))
+}
+
+// lonelyKeys are those of an append that has a version of its own, and usualKeys
+// those of as many as usually share one.
+var (
+	lonelyKeys = propertyKeys(propertyPrefix)
+	usualKeys  = func() (all [16]operationKeys) {
+		for i := range all {
+			all[i] = propertyKeys(numberedPrefix(i))
+		}
+		return all
+	}()
+)
 
 // DecodeOperations reads the operations back from the properties of a
 // transaction. Properties that no engine wrote give lake.Corrupt; a version that
@@ -73,10 +80,10 @@ var numberedKeys = func() (all [16]operationKeys) {
 func DecodeOperations(properties map[string]string) ([]engine.Operation, error) {
 	text, grouped := properties[propertyCount]
 	if !grouped {
-		if _, ok := properties[propertyPrefix+"operation_id"]; !ok {
+		if _, ok := properties[lonelyKeys.id]; !ok {
 			return nil, nil
 		}
-		op, err := getOperation(properties, keysOf(propertyPrefix))
+		op, err := getOperation(properties, lonelyKeys)
 		return []engine.Operation{op}, err
 	}
 	n, err := strconv.Atoi(text)
@@ -85,7 +92,7 @@ func DecodeOperations(properties map[string]string) ([]engine.Operation, error) 
 	}
 	out := make([]engine.Operation, n)
 	for i := range out {
-		if out[i], err = getOperation(properties, keysOf(numberedPrefix(i))); err != nil {
+		if out[i], err = getOperation(properties, numberedKeys(i)); err != nil {
 			return nil, err
 		}
 	}
@@ -99,7 +106,7 @@ func getOperation(properties map[string]string, keys operationKeys) (engine.Oper
 		op.Digest, err = lake.ParseDigest(properties[keys.digest])
 	}
 	if err != nil {
-		return op, lake.Errorf(lake.Corrupt, "transaction properties %s*: %w", strings.TrimSuffix(keys.tenant, "tenant"), err)
+		return op, lake.Errorf(lake.Corrupt, "transaction properties %s*: %w", keys.prefix, err)
 	}
 	return op, nil
 }
