@@ -3,6 +3,8 @@
 package engine_test
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/lakeplane/lake/engine"
 	"github.com/lakeplane/lake/lake"
@@ -119,4 +122,38 @@ func TestRecords(t *testing.T) {
 	for _, op := range append(append(ops, retire, restore, forget), r.Create(one)...) {
 		require.NoError(t, metastore.CheckTxn(metastore.Txn{Ops: []metastore.Op{op}}))
 	}
+}
+
+// TestRecordsAreTheJSONOfTheLibrary: a pointer is compared by its bytes, also
+// with one that an older process wrote.
+func TestRecordsAreTheJSONOfTheLibrary(t *testing.T) {
+	marshal := func(rt *rapid.T, v any) string {
+		raw, err := json.Marshal(v)
+		require.NoError(rt, err)
+		return string(raw)
+	}
+	texts := rapid.OneOf(rapid.StringMatching(`[A-Za-z0-9_./-]{0,20}`), rapid.String(), rapid.Just("\u2028<&>\"\\\x00\x7f\xff"))
+	bytes16 := rapid.SliceOfN(rapid.Byte(), 16, 16)
+	snapshot := func(rt *rapid.T) lake.Snapshot {
+		return lake.Snapshot{
+			Engine: texts.Draw(rt, "engine"), Location: lake.Location(texts.Draw(rt, "location")),
+			Incarnation: lake.ID(bytes16.Draw(rt, "incarnation")), Version: lake.Version(rapid.Uint64().Draw(rt, "version")),
+			Manifest: lake.Manifest{Path: texts.Draw(rt, "path"), Size: rapid.Int64().Draw(rt, "size"), SHA256: sha256.Sum256(bytes16.Draw(rt, "sha256"))},
+		}
+	}
+	r := engine.Records{Latest: "latest", History: "history"}
+	rapid.Check(t, func(rt *rapid.T) {
+		base, next := snapshot(rt), snapshot(rt)
+		adds := make([]engine.Append, rapid.IntRange(0, 3).Draw(rt, "appends"))
+		entry := engine.Entry{Snapshot: next, Operations: make([]engine.EntryOperation, len(adds))}
+		for i := range adds {
+			adds[i].Operation = engine.Operation{Tenant: texts.Draw(rt, "tenant"), ID: lake.ID(bytes16.Draw(rt, "id")), Digest: next.Manifest.SHA256}
+			entry.Operations[i] = engine.EntryOperation(adds[i].Operation)
+		}
+		ops := r.Advance(base, next, adds)
+		require.Equal(rt, marshal(rt, base), string(ops[0].Expect))
+		require.Equal(rt, marshal(rt, next), string(ops[0].Value))
+		require.Equal(rt, marshal(rt, entry), string(ops[1].Value))
+		require.Equal(rt, marshal(rt, engine.Entry{Snapshot: base}), string(r.Create(base)[1].Value))
+	})
 }

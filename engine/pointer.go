@@ -3,10 +3,10 @@
 package engine
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/lake/jsonobject"
 	"github.com/lakeplane/lake/metastore"
 )
 
@@ -43,16 +43,11 @@ type EntryOperation struct {
 	Digest lake.Digest      `json:"sha256"`
 }
 
-type droppedMark struct {
-	State       string           `json:"state"`
-	Incarnation lake.Incarnation `json:"incarnation"`
-}
-
 // Create returns the operations that make the first version current.
 func (r Records) Create(first lake.Snapshot) []metastore.Op {
 	return []metastore.Op{
-		metastore.Create(r.latestKey(first.Location), encode(first)),
-		metastore.Create(r.historyKey(first), encode(Entry{Snapshot: first})),
+		metastore.Create(r.latestKey(first.Location), encodeSnapshot(first)),
+		metastore.Create(r.historyKey(first), Entry{Snapshot: first}.encode()),
 	}
 }
 
@@ -63,19 +58,19 @@ func (r Records) Advance(base, next lake.Snapshot, adds []Append) []metastore.Op
 		entry.Operations[i] = EntryOperation(a.Operation)
 	}
 	return []metastore.Op{
-		metastore.Update(r.latestKey(base.Location), encode(base), encode(next)),
-		metastore.Create(r.historyKey(next), encode(entry)),
+		metastore.Update(r.latestKey(base.Location), encodeSnapshot(base), encodeSnapshot(next)),
+		metastore.Create(r.historyKey(next), entry.encode()),
 	}
 }
 
 // Retire returns the operation that bars all further versions.
 func (r Records) Retire(snap lake.Snapshot) []metastore.Op {
-	return []metastore.Op{metastore.Update(r.latestKey(snap.Location), encode(snap), mark(snap))}
+	return []metastore.Op{metastore.Update(r.latestKey(snap.Location), encodeSnapshot(snap), mark(snap))}
 }
 
 // Restore returns the operation that undoes [Records.Retire].
 func (r Records) Restore(snap lake.Snapshot) []metastore.Op {
-	return []metastore.Op{metastore.Update(r.latestKey(snap.Location), mark(snap), encode(snap))}
+	return []metastore.Op{metastore.Update(r.latestKey(snap.Location), mark(snap), encodeSnapshot(snap))}
 }
 
 // Forget returns the operation that removes the mark of [Records.Retire].
@@ -96,15 +91,24 @@ func (r Records) historyKey(s lake.Snapshot) string {
 }
 
 func mark(snap lake.Snapshot) []byte {
-	return encode(droppedMark{State: "deleting", Incarnation: snap.Incarnation})
+	return jsonobject.Begin(96).Text("state", "deleting").ID("incarnation", snap.Incarnation).End()
 }
 
-// encode cannot fail: the records are plain structs, and encoding/json orders
-// their fields by declaration.
-func encode(v any) []byte {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(fmt.Sprintf("engine: encode %T: %v", v, err))
+// snapshotRoom is about what a snapshot's JSON takes.
+const snapshotRoom = 512
+
+func encodeSnapshot(s lake.Snapshot) []byte {
+	return jsonobject.Begin(snapshotRoom).Snapshot(s).End()
+}
+
+func (e Entry) encode() []byte {
+	const operationRoom = 192
+	o := jsonobject.Begin(snapshotRoom + operationRoom*len(e.Operations)).Open("snapshot").Snapshot(e.Snapshot).End()
+	if len(e.Operations) > 0 {
+		o = o.Each("operations", len(e.Operations), func(o jsonobject.Object, i int) jsonobject.Object {
+			op := e.Operations[i]
+			return o.Text("tenant", op.Tenant).ID("id", op.ID).Digest("sha256", op.Digest)
+		})
 	}
-	return b
+	return o.End()
 }
