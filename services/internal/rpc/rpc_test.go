@@ -63,16 +63,24 @@ func writePrincipals(t *testing.T, text string) string {
 
 func serve(t *testing.T, opts rpc.Options, get func(context.Context) error) lakepb.CatalogClient {
 	t.Helper()
+	return lakepb.NewCatalogClient(connect(t, opts, func(server *grpc.Server) {
+		lakepb.RegisterCatalogServer(server, echo{get: get})
+		rpc.RegisterHealth(server)
+	}))
+}
+
+// connect starts a server and returns a connection to it.
+func connect(t *testing.T, opts rpc.Options, register func(*grpc.Server), dial ...grpc.DialOption) *grpc.ClientConn {
+	t.Helper()
 	opts.Name = "test"
 	opts.Logger = slog.New(slog.DiscardHandler)
 	server := rpc.NewServer(opts)
-	lakepb.RegisterCatalogServer(server, echo{get: get})
-	rpc.RegisterHealth(server)
+	register(server)
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, rpc.CheckListener(lis.Addr(), opts))
 	go func() { _ = server.Serve(lis) }()
-	conn, err := grpc.NewClient(lis.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient(lis.Addr().String(), append(dial, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		_ = conn.Close()
@@ -80,7 +88,7 @@ func serve(t *testing.T, opts rpc.Options, get func(context.Context) error) lake
 		defer cancel()
 		rpc.Stop(ctx, server)
 	})
-	return lakepb.NewCatalogClient(conn)
+	return conn
 }
 
 func basic(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }

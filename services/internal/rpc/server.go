@@ -52,6 +52,17 @@ var (
 	keepalivePolicy = keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}
 )
 
+// Received data lie in memory until a handler asks for them, as much as the
+// window of a stream. gRPC's own windows grow to 16 MiB on a fast connection, and
+// hundreds of appends may wait to be admitted. A message that is longer than the
+// window is let in whole when its handler asks for it, so only a stream of small
+// messages from far away is held up. What one connection has to take in at once
+// is not bounded by its own window, which is given back on receipt.
+const (
+	streamWindow     = 1 << 20
+	connectionWindow = 16 << 20
+)
+
 // NewServer returns a server without services. It panics when Name or Auth is
 // missing, which is a mistake of the program.
 func NewServer(opts Options) *grpc.Server { return newServer(context.Background(), opts) }
@@ -74,6 +85,8 @@ func newServer(watches context.Context, opts Options) *grpc.Server {
 	all := []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(opts.MaxMessageBytes),
 		grpc.MaxConcurrentStreams(opts.MaxStreams),
+		grpc.StaticStreamWindowSize(streamWindow),
+		grpc.StaticConnWindowSize(connectionWindow),
 		grpc.ConnectionTimeout(20 * time.Second),
 		grpc.KeepaliveParams(keepaliveParams),
 		grpc.KeepaliveEnforcementPolicy(keepalivePolicy),
