@@ -374,3 +374,20 @@ func FuzzFile(f *testing.F) {
 		_ = config.Load(config.NewMeta(), path, nil, nil) // must not panic
 	})
 }
+
+// TestNoSettingShowsAPassword gives every setting a URL with one: somebody will
+// write it where it does not belong, and ask why it does not work.
+func TestNoSettingShowsAPassword(t *testing.T) {
+	for _, p := range config.All() {
+		for _, x := range p.Set().Settings() {
+			flags := pflag.NewFlagSet("x", pflag.ContinueOnError)
+			p.Set().AddFlags(flags)
+			require.NoError(t, flags.Parse([]string{"--" + x.Flag + "=https://user:hunter2@host.example"}))
+			err := config.Load(p, "", nil, flags)
+			require.NotContains(t, x.Text(), "hunter2", x.Key)
+			if x.Key == "temporal_ui" {
+				require.ErrorContains(t, err, "temporal-ui: want an http or https URL without a user or password")
+			}
+		}
+	}
+}

@@ -33,8 +33,10 @@ type Setting struct {
 	unread bool
 }
 
-// Text is the value in force as it would be written, without secrets.
-func (s *Setting) Text() string { return s.value.redacted() }
+// Text is the value in force as it would be written, without secrets. A password
+// has no business in any setting but the metastore's; where somebody wrote one all
+// the same, it is not shown either.
+func (s *Setting) Text() string { return Redact(s.value.redacted()) }
 
 // flagText keeps what a flag was given, to be read together with the other
 // sources: a flag library stops at the first mistake.
@@ -95,8 +97,10 @@ func (s *Set) AddFlags(flags *pflag.FlagSet) {
 	}
 }
 
+// usage is the text of --help. There, what is between backticks would be taken for
+// the name of the flag's value.
 func (x *Setting) usage() string {
-	out := fmt.Sprintf("%s (env %s", x.Help, x.Env)
+	out := fmt.Sprintf("%s (env %s", strings.ReplaceAll(x.Help, "`", "'"), x.Env)
 	if x.Default != "" && x.value.kind() != "bool" {
 		out += ", default " + x.Default
 	}

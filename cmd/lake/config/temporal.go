@@ -37,6 +37,9 @@ func (c *Temporal) check(s *Set, m *Mistakes, needed bool) {
 	if c.Namespace == "" {
 		s.report(m, "temporal_namespace", "must not be empty")
 	}
+	if c.UI != "" && !isLink(c.UI) {
+		s.report(m, "temporal_ui", "want an http or https URL without a user or password: everybody who looks at a procedure gets links that begin with it")
+	}
 	c.Trust.check(s, m, "temporal")
 	checkSecret(s, m, "temporal_api_key_file", c.APIKey)
 	if c.PayloadKeys != "" {
