@@ -160,13 +160,44 @@ func valueCell(arr arrow.Array, i int) cell {
 		return cell{null: true}
 	}
 	id := arr.DataType().ID()
-	c := cell{text: arr.ValueStr(i), value: arr.GetOneForMarshal(i), right: arrow.IsInteger(id) || arrow.IsFloating(id) || arrow.IsDecimal(id)}
-	switch a := arr.(type) {
-	case *array.String:
-		c.text, c.value = strings.ToValidUTF8(a.Value(i), "\uFFFD"), nil
-	case *array.Decimal128:
-		// Arrow's own text drops trailing zeros: 12.50 is not 12.5 on a bill.
-		c.text = a.Value(i).ToString(a.DataType().(*arrow.Decimal128Type).Scale)
+	c := cell{value: exactValue(arr, i), right: arrow.IsInteger(id) || arrow.IsFloating(id) || arrow.IsDecimal(id)}
+	switch arr.(type) {
+	case *array.String, *array.Decimal128:
+		c.text, c.value = c.value.(string), nil
+	case array.ListLike, *array.Struct:
+		var text strings.Builder
+		_ = writeJSON(&text, c.value) // of values that JSON has
+		c.text = text.String()
+	default:
+		c.text = arr.ValueStr(i)
 	}
 	return c
+}
+
+// exactValue is a value for JSON. It differs from Arrow's own in that decimals keep
+// their scale, wherever they are: 12.50 is not 12.5 on a bill.
+func exactValue(arr arrow.Array, i int) any {
+	if arr.IsNull(i) {
+		return nil
+	}
+	switch a := arr.(type) {
+	case *array.String:
+		return strings.ToValidUTF8(a.Value(i), "\uFFFD")
+	case *array.Decimal128:
+		return a.Value(i).ToString(a.DataType().(*arrow.Decimal128Type).Scale)
+	case array.ListLike:
+		start, end := a.ValueOffsets(i)
+		items := make([]any, 0, end-start)
+		for at := start; at < end; at++ {
+			items = append(items, exactValue(a.ListValues(), int(at)))
+		}
+		return items
+	case *array.Struct:
+		fields := make(map[string]any, a.NumField())
+		for f, field := range a.DataType().(*arrow.StructType).Fields() {
+			fields[field.Name] = exactValue(a.Field(f), i)
+		}
+		return fields
+	}
+	return arr.GetOneForMarshal(i)
 }
