@@ -252,8 +252,7 @@ func TestVersionIsPrinted(t *testing.T) {
 
 func TestTableOutputIsSafeAndAligned(t *testing.T) {
 	var out strings.Builder
-	a := &app{stdout: &out, format: "table"}
-	w := a.rows([]heading{{name: "a"}, {name: "b"}})
+	w := rowsTo(&out, "table", []heading{{name: "a"}, {name: "b"}})
 	w.(*tableWriter).clip = true
 	for i := range widthRows + 1 {
 		require.NoError(t, w.Row([]cell{{text: "x\x1b[31m\n", null: false}, {text: strings.Repeat("y", i%100), right: true}}))

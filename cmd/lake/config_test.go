@@ -40,6 +40,7 @@ func TestConfigCheckTellsEveryMistakeOnALineOfItsOwn(t *testing.T) {
 	r := alone(t, "config", "check", "query", "--listen", "0.0.0.0:1")
 	require.Equal(t, exitUsage, r.code)
 	require.Empty(t, r.stdout)
+	require.Contains(t, alone(t, "config", "check", "worker", "--objects", "file:///x").stderr, "lake: 1 mistake in the configuration:\n")
 	lines := strings.Split(strings.TrimSpace(r.stderr), "\n")
 	require.Equal(t, "lake: 5 mistakes in the configuration:", lines[0])
 	require.Len(t, lines, 6)
@@ -47,6 +48,17 @@ func TestConfigCheckTellsEveryMistakeOnALineOfItsOwn(t *testing.T) {
 	r = alone(t, "config", "check", "worker", "--objects", "file:///x", "--metastore", "lake://127.0.0.1:1")
 	require.Zero(t, r.code, r.stderr)
 	require.Equal(t, "the configuration of lake worker is good\n", r.stderr)
+}
+
+// A check that was not told of what is no check that passed.
+func TestCommandsThatNeedAnotherFail(t *testing.T) {
+	for _, args := range [][]string{{"config"}, {"config", "check"}, {"config", "show"}, {"table"}, {"procedure"}} {
+		r := alone(t, args...)
+		require.Equal(t, exitUsage, r.code, args)
+		require.Empty(t, r.stdout)
+		require.Contains(t, r.stderr, "Available Commands:")
+		require.Contains(t, r.stderr, "lake: lake "+strings.Join(args, " ")+" needs a command")
+	}
 }
 
 func TestServersRefuseWhatIsForClients(t *testing.T) {

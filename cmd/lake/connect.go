@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"os"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/pflag"
 
@@ -35,7 +36,13 @@ func (c *connectFlags) options() ([]sdk.Option, error) {
 		if err != nil {
 			return nil, lake.Errorf(lake.Invalid, "token file: %w", err)
 		}
-		opts = append(opts, sdk.WithToken(strings.TrimSpace(string(token))))
+		text := strings.TrimSpace(string(token))
+		if text == "" || strings.ContainsFunc(text, unicode.IsSpace) {
+			// Without it the calls would be made as nobody, whose refusal says
+			// nothing of this file.
+			return nil, lake.Errorf(lake.Invalid, "token file %s: want one token, alone", c.tokenFile)
+		}
+		opts = append(opts, sdk.WithToken(text))
 	}
 	if c.insecure {
 		if c.tls || c.caFile != "" {
@@ -69,13 +76,23 @@ func (c *connectFlags) tlsConfig() (*tls.Config, error) {
 	return config, nil
 }
 
+// withoutScheme takes the form of an address that `lake dev` shows, since drivers
+// of Flight SQL want it.
+func withoutScheme(list string) string {
+	addrs := strings.Split(list, ",")
+	for i, addr := range addrs {
+		addrs[i] = strings.TrimPrefix(strings.TrimSpace(addr), "grpc://")
+	}
+	return strings.Join(addrs, ",")
+}
+
 // client connects to the server of --addr.
 func (a *app) client(ctx context.Context) (*sdk.Client, error) {
 	opts, err := a.connect.options()
 	if err != nil {
 		return nil, err
 	}
-	c, err := sdk.Connect(ctx, a.addr, opts...)
+	c, err := sdk.Connect(ctx, withoutScheme(a.addr), opts...)
 	if err != nil && lake.Is(err, lake.Unavailable) && ctx.Err() == nil {
 		return nil, lake.Errorf(lake.Unavailable, "%w (is a server running there? `lake dev` starts one; --addr or LAKE_ADDR name another)", err)
 	}

@@ -98,6 +98,7 @@ func (a *app) dev(ctx context.Context, opts devserver.Options) error {
 	if opts.PortBase < 0 {
 		return usagef("--port-base %d: want 0 or a port", opts.PortBase)
 	}
+	a.serves = true
 	opts.BuildProgress = a.buildProgress()
 	server, err := devserver.Start(ctx, opts)
 	if err != nil {

@@ -43,6 +43,9 @@ func (a *app) fsckCommand() *cobra.Command {
 		Example: "  lake fsck --metastore lake://127.0.0.1:50052 --objects file:///var/lib/lake/objects\n" +
 			"  lake fsck robots --repair --format json",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkTargets(args); err != nil {
+				return err
+			}
 			if err := a.loadFsck(c, cmd.Flags()); err != nil {
 				return err
 			}
@@ -54,6 +57,24 @@ func (a *app) fsckCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&f.repair, "repair", false, "publish committed versions that a crash left unpublished; nothing is ever deleted")
 	cmd.Flags().DurationVar(&f.grace, "grace", time.Hour, "how old an object is before it counts as left behind")
 	return cmd
+}
+
+// checkTargets refuses what names neither a namespace nor a table before anything
+// is opened. An empty text is the variable of a script that is not set, and not
+// everything.
+func checkTargets(what []string) error {
+	for _, w := range what {
+		var err error
+		if strings.Contains(w, ".") {
+			_, err = lake.ParseTableName(w)
+		} else {
+			err = lake.ValidateNamespace(w)
+		}
+		if err != nil {
+			return usageError{err}
+		}
+	}
+	return nil
 }
 
 // loadFsck reads the settings of a command that works on the stores themselves,
@@ -118,7 +139,7 @@ func (a *app) fsck(ctx context.Context, c *config.Fsck, f fsckFlags, what []stri
 	}
 	r.out = a.rows([]heading{{name: "table"}, {name: "version"}, {name: "problem"}, {name: "repaired"}, {name: "object"}, {name: "detail"}})
 	if err := r.audit(ctx, auditor, what); err != nil {
-		return err
+		return r.broken(err)
 	}
 	if err := r.out.Close(); err != nil {
 		return outputError(err)
@@ -130,7 +151,7 @@ func (a *app) fsck(ctx context.Context, c *config.Fsck, f fsckFlags, what []stri
 type fsckReport struct {
 	app                       *app
 	bar                       *progress.Bar
-	out                       rowWriter
+	out                       *listing
 	tables, versions, objects int
 	damage, others            int
 }
@@ -189,14 +210,29 @@ func (r *fsckReport) found(f audit.Finding) error {
 	return nil
 }
 
+// broken tells what was found before the check failed: on a large deployment that
+// is hours of work, and damage is damage.
+func (r *fsckReport) broken(err error) error {
+	err = r.out.broken(err)
+	r.sum("so far ")
+	return err
+}
+
 // verdict says what was looked at, and fails when something promised is not
 // there.
 func (r *fsckReport) verdict() error {
-	r.bar.Clear()
-	r.app.note("%s, %s, %s: %d damaged, %d other findings", counted(int64(r.tables), "table"), counted(int64(r.versions), "version"),
-		counted(int64(r.objects), "object"), r.damage, r.others)
-	if r.damage > 0 {
-		return lake.Errorf(lake.Corrupt, "%d findings mean that something promised is not there", r.damage)
+	r.sum("")
+	switch r.damage {
+	case 0:
+		return nil
+	case 1:
+		return lake.Errorf(lake.Corrupt, "1 finding means that something promised is not there")
 	}
-	return nil
+	return lake.Errorf(lake.Corrupt, "%d findings mean that something promised is not there", r.damage)
+}
+
+func (r *fsckReport) sum(when string) {
+	r.bar.Clear()
+	r.app.note("%s%s, %s, %s: %d damaged, %s", when, counted(int64(r.tables), "table"), counted(int64(r.versions), "version"),
+		counted(int64(r.objects), "object"), r.damage, counted(int64(r.others), "other finding"))
 }

@@ -10,6 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// What names nothing is refused, not read as everything.
+func TestFsckWantsNames(t *testing.T) {
+	for _, name := range []string{"", "a b", "robots/episodes", "robots."} {
+		r := alone(t, "fsck", name, "--metastore", "lake://127.0.0.1:1", "--objects", "file://"+t.TempDir())
+		require.Equal(t, exitUsage, r.code, r.stderr)
+	}
+}
+
 // A mistyped directory is told, and not made.
 func TestFsckWantsWhatIsThere(t *testing.T) {
 	dir := t.TempDir()

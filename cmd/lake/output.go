@@ -44,8 +44,31 @@ func checkFormat(format string, sql bool) error {
 	return usagef("format %q: want table, json or csv", format)
 }
 
+// listing prints rows of which the next one may fail to come.
+type listing struct {
+	rowWriter
+	rows int
+}
+
 // rows returns the writer of the format asked for.
-func (a *app) rows(columns []heading) rowWriter { return rowsTo(a.stdout, a.format, columns) }
+func (a *app) rows(columns []heading) *listing {
+	return &listing{rowWriter: rowsTo(a.stdout, a.format, columns)}
+}
+
+// Row implements rowWriter.
+func (l *listing) Row(cells []cell) error {
+	l.rows++
+	return l.rowWriter.Row(cells)
+}
+
+// broken ends a listing that failed, and returns why. What was found before is
+// printed, in whole rows; where nothing was, nothing is.
+func (l *listing) broken(err error) error {
+	if l.rows > 0 {
+		_ = l.Close() // the failure tells more
+	}
+	return err
+}
 
 func rowsTo(to io.Writer, format string, columns []heading) rowWriter {
 	out := bufio.NewWriter(to)

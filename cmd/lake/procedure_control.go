@@ -112,15 +112,15 @@ func (a *app) control(cmd *cobra.Command, arg string, order sdk.Order) error {
 func (a *app) lines(p sdk.Procedure) error {
 	cells := procedureCells(p)
 	for i, h := range procedureHeadings {
-		if cells[i].null {
+		if cells[i].null || cells[i].text == "" {
 			continue
 		}
-		if _, err := fmt.Fprintf(a.stdout, "%-12s %s\n", h.name, cells[i].text); err != nil {
+		if _, err := fmt.Fprintf(a.stdout, "%-12s %s\n", h.name, oneLine(cells[i].text)); err != nil {
 			return outputError(err)
 		}
 	}
 	for _, line := range remarks(p) {
-		if _, err := fmt.Fprintf(a.stdout, "%-12s %s\n", line[0], line[1]); err != nil {
+		if _, err := fmt.Fprintf(a.stdout, "%-12s %s\n", line[0], oneLine(line[1])); err != nil {
 			return outputError(err)
 		}
 	}

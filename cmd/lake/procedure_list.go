@@ -40,7 +40,7 @@ func (a *app) procedureListCommand() *cobra.Command {
 			out := a.rows(procedureHeadings)
 			for p, err := range client.ListProcedures(cmd.Context(), kind) {
 				if err != nil {
-					return err
+					return out.broken(err)
 				}
 				if open && p.State.Terminal() || state != "" && string(p.State) != state {
 					continue

@@ -72,11 +72,11 @@ func (a *app) rebuild(ctx context.Context, c *config.Worker, dryRun bool) (err e
 		_ = out.Row([]cell{textCell(ref.String()), textCell(action), linkCell(client.UIURL(ref.String()))}) // Close tells
 		return !dryRun
 	})
-	if e := out.Close(); err == nil {
-		err = e
-	}
 	if err != nil {
-		return err
+		return out.broken(err)
+	}
+	if err := out.Close(); err != nil {
+		return outputError(err)
 	}
 	a.note("%d unfinished procedures: %d had a workflow, %d started, %d could not be, %d cancelled by operators are left alone",
 		result.Intents, result.Live, result.Started, result.Failed, result.Stopped)

@@ -65,7 +65,7 @@ func (a *app) showLines(p sdk.Procedure, audit []sdk.Event) error {
 		return err
 	}
 	for _, e := range audit {
-		if _, err := fmt.Fprintf(a.stdout, "%-12s %s\n", "audit", eventLine(e)); err != nil {
+		if _, err := fmt.Fprintf(a.stdout, "%-12s %s\n", "audit", oneLine(eventLine(e))); err != nil {
 			return outputError(err)
 		}
 	}

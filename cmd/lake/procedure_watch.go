@@ -27,6 +27,9 @@ func (a *app) procedureWatchCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if interval <= 0 {
+				return usagef("--interval %s: want a positive time, such as 500ms", interval)
+			}
 			client, err := a.client(cmd.Context())
 			if err != nil {
 				return err

@@ -7,10 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/lakeplane/lake/cmd/lake/config"
 	"github.com/lakeplane/lake/lake"
@@ -33,6 +36,8 @@ type app struct {
 	addrGiven bool
 	format    string
 	connect   connectFlags
+	// serves: the command is a server, whose orderly end is what it is told.
+	serves bool
 }
 
 // usageError is a mistake in the command line itself.
@@ -57,7 +62,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err == nil {
 		return 0
 	}
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+	if a.interrupted(ctx, err) {
 		a.note("lake: interrupted")
 		return exitInterrupted
 	}
@@ -67,6 +72,16 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return exitUsage
 	}
 	return exitFailure
+}
+
+// interrupted reports whether a command failed because it was told to stop. What
+// came from a server, or from the way to it, is a call that was given up.
+func (a *app) interrupted(ctx context.Context, err error) bool {
+	if ctx.Err() == nil {
+		return false
+	}
+	givenUp := status.Code(err) == codes.Canceled || lake.Is(err, lake.Unavailable)
+	return errors.Is(err, context.Canceled) || !a.serves && givenUp
 }
 
 // note tells the user something on standard error. When that fails, nobody is
@@ -81,14 +96,17 @@ func (a *app) complain(err error) {
 		a.note("lake: %s", oneLine(err.Error()))
 		return
 	}
-	a.note("lake: %d mistakes in the configuration:", len(mistakes))
+	a.note("lake: %s in the configuration:", counted(int64(len(mistakes)), "mistake"))
 	for _, m := range mistakes {
 		a.note("  %s", oneLine(m.Error()))
 	}
 }
 
-// oneLine keeps an error on one line, whatever it quotes.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+// oneLine keeps an error, or what somebody wrote, on one line and free of terminal
+// control sequences, whatever it quotes.
+func oneLine(text string) string {
+	return printable(strings.Join(strings.Fields(text), " "), math.MaxInt)
+}
 
 // isCobraUsage recognises the library's own complaints, which have no type.
 func isCobraUsage(err error) bool {
@@ -137,7 +155,9 @@ func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// group is a command that only holds others.
+// group is a command that only holds others. Without one of them it does nothing,
+// which is no success: a script that checks a configuration must not pass because
+// it did not say which.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{
 		Use: use, Short: short,
@@ -145,7 +165,8 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 			if len(args) > 0 {
 				return usagef("unknown command %q for %q: see %s --help", args[0], cmd.CommandPath(), cmd.CommandPath())
 			}
-			return cmd.Help()
+			cmd.SetOut(cmd.ErrOrStderr())
+			return errors.Join(cmd.Help(), usagef("%s needs a command: want one of the above", cmd.CommandPath()))
 		},
 	}
 	c.AddCommand(commands...)

@@ -45,10 +45,22 @@ func (a *app) selftestCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(a.stdout, "self-check ok")
-			return err
+			return a.passed()
 		},
 	}
+}
+
+// passed says so, to a program in its format.
+func (a *app) passed() error {
+	if a.format == "table" {
+		_, err := fmt.Fprintln(a.stdout, "self-check ok")
+		return err
+	}
+	out := a.rows([]heading{{name: "self_check"}})
+	if err := out.Row([]cell{textCell("ok")}); err != nil {
+		return outputError(err)
+	}
+	return out.Close()
 }
 
 // selftestServer finds a server, or starts one. objects is the folder of its

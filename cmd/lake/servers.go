@@ -55,6 +55,7 @@ func (a *app) serverCommand(c config.Process, common *config.Common, short, long
 			"`lake config show " + name + "` tells them all. SIGTERM stops it within --shutdown-grace, a second signal at once.",
 		Args: arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.serves = true
 			if err := a.load(c, cmd.Flags()); err != nil {
 				return err
 			}

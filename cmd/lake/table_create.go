@@ -47,7 +47,10 @@ func (a *app) tableCreateCommand() *cobra.Command {
 				return err
 			}
 			a.note("created table %s, incarnation %s", name, t.Snapshot.Incarnation)
-			return nil
+			if a.format == "table" {
+				return nil // that is all that a person wants to know
+			}
+			return a.printTable(t)
 		},
 	}
 	// An array, not a slice: commas belong to the types.

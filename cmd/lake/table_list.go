@@ -31,7 +31,7 @@ func (a *app) tableListCommand() *cobra.Command {
 			out := a.rows([]heading{{name: "table"}, {name: "version"}, {name: "created"}, {name: "updated"}, {name: "incarnation"}})
 			for t, err := range client.ListTables(cmd.Context(), namespace) {
 				if err != nil {
-					return err
+					return out.broken(err)
 				}
 				row := []cell{
 					textCell(t.Name.String()), numberCell(uint64(t.Snapshot.Version)), timeCell(t.CreatedAt), timeCell(t.UpdatedAt),

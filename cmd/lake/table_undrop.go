@@ -47,6 +47,11 @@ func (a *app) undrop(cmd *cobra.Command, arg, incarnation string) error {
 	if err != nil {
 		return err
 	}
+	return a.printTable(t)
+}
+
+// printTable prints which table it is.
+func (a *app) printTable(t sdk.Table) error {
 	out := a.rows([]heading{{name: "table"}, {name: "version"}, {name: "incarnation"}})
 	if err := out.Row([]cell{textCell(t.Name.String()), numberCell(uint64(t.Snapshot.Version)), textCell(t.Snapshot.Incarnation.String())}); err != nil {
 		return outputError(err)

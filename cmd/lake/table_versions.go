@@ -45,7 +45,7 @@ func (a *app) versions(cmd *cobra.Command, arg string, limit int) error {
 	listed := 0
 	for v, err := range client.TableVersions(cmd.Context(), name) {
 		if err != nil {
-			return err
+			return out.broken(err)
 		}
 		if err := out.Row(versionCells(v)); err != nil {
 			return outputError(err)

@@ -80,10 +80,20 @@ func TestTableCheck(t *testing.T) {
 	info, err := os.Stat(files[0])
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(files[0], 0o600))
+	require.NoError(t, os.WriteFile(files[0], make([]byte, info.Size()-1), 0o600))
+	// What was found counts, also when the rest cannot be looked at.
+	var out, errs bytes.Buffer
+	code := run(t.Context(), []string{
+		"fsck", "robots.checked", "robots.none", "--format", "json", "--metastore", "pebble://" + dir + "/metastore", "--objects", "file://" + dir + "/objects",
+	}, strings.NewReader(""), &out, &errs)
+	require.Equal(t, 1, code)
+	require.Contains(t, errs.String(), "so far 1 table, 2 versions, 3 objects: 1 damaged, 0 other findings\nlake: no table robots.none\n")
+	require.Contains(t, out.String(), filepath.Base(files[0]))
+
 	require.NoError(t, os.WriteFile(files[0], make([]byte, info.Size()), 0o600))
 	damaged := check("--format", "json")
 	require.Equal(t, 1, damaged.code)
 	require.Contains(t, damaged.stdout, `"problem":"damaged"`)
 	require.Contains(t, damaged.stdout, filepath.Base(files[0]))
-	require.Contains(t, damaged.stderr, "1 findings mean that something promised is not there")
+	require.Contains(t, damaged.stderr, "1 finding means that something promised is not there")
 }

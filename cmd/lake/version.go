@@ -15,8 +15,15 @@ func (a *app) versionCommand() *cobra.Command {
 		Short: "Print the version",
 		Args:  arguments(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(a.stdout, "lake %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
+			if a.format == "table" {
+				_, err := fmt.Fprintf(a.stdout, "lake %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+				return err
+			}
+			out := a.rows([]heading{{name: "version"}, {name: "go"}, {name: "os"}, {name: "arch"}})
+			if err := out.Row([]cell{textCell(version), textCell(runtime.Version()), textCell(runtime.GOOS), textCell(runtime.GOARCH)}); err != nil {
+				return outputError(err)
+			}
+			return out.Close()
 		},
 	}
 }

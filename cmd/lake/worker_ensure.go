@@ -38,10 +38,7 @@ func (a *app) workerEnsureCommand() *cobra.Command {
 				mode = worker.Look
 			}
 			changes, err := worker.Ensure(cmd.Context(), temporal.Client, process.WorkerDeployment(c), mode)
-			if e := a.printChanges(changes, dryRun); err == nil {
-				err = e
-			}
-			return err
+			return a.printChanges(changes, dryRun, err)
 		},
 	}
 	addConfig(cmd.Flags())
@@ -50,7 +47,8 @@ func (a *app) workerEnsureCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) printChanges(changes []worker.Change, dryRun bool) error {
+// printChanges prints what was changed before the failure, if there was one.
+func (a *app) printChanges(changes []worker.Change, dryRun bool, failure error) error {
 	out := a.rows([]heading{{name: "what"}, {name: "name"}, {name: "action"}, {name: "detail"}})
 	for _, c := range changes {
 		action := c.Action
@@ -60,6 +58,9 @@ func (a *app) printChanges(changes []worker.Change, dryRun bool) error {
 		if err := out.Row([]cell{textCell(c.What), textCell(c.Name), textCell(action), {text: c.Detail, null: c.Detail == ""}}); err != nil {
 			return outputError(err)
 		}
+	}
+	if failure != nil {
+		return out.broken(failure)
 	}
 	return out.Close()
 }
