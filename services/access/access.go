@@ -66,6 +66,12 @@ func (p Principal) May(namespace string) bool {
 	return slices.Contains(p.Namespaces, namespace) || slices.Contains(p.Namespaces, AllNamespaces)
 }
 
+// Equal reports whether both are the same caller with the same rights.
+func (p Principal) Equal(q Principal) bool {
+	same := slices.Equal(p.Namespaces, q.Namespaces)
+	return same && p.Name == q.Name && p.Tenant == q.Tenant && p.Role == q.Role && p.Via == q.Via
+}
+
 // ActsForOthers reports whether the principal may name the user it acts for.
 func (p Principal) ActsForOthers() bool {
 	return p.Role == QueryService || p.Role == MetadataPeer || p.Role == Developer

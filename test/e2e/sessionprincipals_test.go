@@ -5,6 +5,7 @@ package e2e
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
@@ -21,7 +22,8 @@ func TestSessionsOfPrincipals(t *testing.T) {
 	c := newCluster(t)
 	c.secure(t)
 	principals := c.file("principals.yaml")
-	writeFile(t, principals, readFile(t, principals)+"  - {name: bob, role: user, namespaces: [his], token: "+bobToken+"}\n")
+	others := readFile(t, principals)
+	writeFile(t, principals, others+"  - {name: bob, role: user, namespaces: [his], token: "+bobToken+"}\n")
 	meta := c.start(t, "meta", append(c.serverArgs(t, "meta"), "--metastore", "pebble://"+c.file("metastore"))...)
 	query := c.start(t, "query", append(append(c.serverArgs(t, "query"), "--meta", meta.address), c.callerArgs(t, "metadata", "query-caller", "query")...)...)
 	d := &deployment{cluster: c}
@@ -31,6 +33,7 @@ func TestSessionsOfPrincipals(t *testing.T) {
 		_, err := ann.CreateTable(t.Context(), table, numbers)
 		require.NoError(t, err)
 	}
+	var open []*rawSession
 	for _, s := range []*server{query, meta} {
 		conn := d.dial(t, s.address, "somebody", bobToken)
 		r, err := trySession(t.Context(), conn, his)
@@ -51,8 +54,25 @@ func TestSessionsOfPrincipals(t *testing.T) {
 		require.Contains(t, []codes.Code{codes.PermissionDenied, codes.NotFound}, status.Code(err), "he does not become her: %v", err)
 		_, err = trySession(t.Context(), d.dial(t, s.address, "somebody", "0123456789abcdef"), his)
 		require.Equal(t, codes.Unauthenticated, status.Code(err), "%v", err)
-		r.end()
+		open = append(open, r)
 	}
 	require.Empty(t, valuesOf(t, t.Context(), ann, hers))
 	require.Equal(t, []int64{1, 1}, valuesOf(t, t.Context(), ann, his))
+
+	writeFile(t, principals, others)
+	for _, r := range open {
+		require.Eventually(t, func() bool {
+			if r.Send(sessionItem(t, lake.NewID(), 2)) != nil {
+				return true
+			}
+			_, err := r.Recv()
+			return err != nil
+		}, 20*time.Second, 100*time.Millisecond, "he may not go on with what he has open")
+		r.requireEnded(t)
+		r.end()
+	}
+	before := valuesOf(t, t.Context(), ann, his)
+	_, err := trySession(t.Context(), d.dial(t, query.address, "somebody", bobToken), his)
+	require.Equal(t, codes.Unauthenticated, status.Code(err), "%v", err)
+	require.Equal(t, before, valuesOf(t, t.Context(), ann, his))
 }

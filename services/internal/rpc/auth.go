@@ -35,22 +35,47 @@ func Delegate(ctx context.Context, p access.Principal) context.Context {
 
 // authenticate returns the call's context with its principal.
 func (g guard) authenticate(ctx context.Context) (context.Context, error) {
+	p, err := g.principal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return context.WithValue(access.With(ctx, p), grantKey{}, grant{g, p}), nil
+}
+
+// principal returns who calls.
+func (g guard) principal(ctx context.Context) (access.Principal, error) {
 	if p, ok := peer.FromContext(ctx); g.opts.Auth.LoopbackOnly() && (!ok || !local(p)) {
-		return nil, lake.Errorf(lake.Unauthenticated, "this server has no principals and serves its own machine only")
+		return access.Principal{}, lake.Errorf(lake.Unauthenticated, "this server has no principals and serves its own machine only")
 	}
 	token, err := Token(ctx)
 	if err != nil {
-		return nil, err
+		return access.Principal{}, err
 	}
 	caller, err := g.opts.Auth.Authenticate(ctx, token)
 	if err != nil {
-		return nil, err
+		return access.Principal{}, err
 	}
-	acting, err := delegated(ctx, caller)
-	if err != nil {
-		return nil, err
+	return delegated(ctx, caller)
+}
+
+// grant is what a call was let in for.
+type grant struct {
+	guard     guard
+	principal access.Principal
+}
+
+type grantKey struct{}
+
+// stillGranted reports whether the caller would be let in now as it was when
+// the call began. Its token may have been withdrawn since, or a namespace. It is
+// true outside of a call.
+func stillGranted(ctx context.Context) bool {
+	g, ok := ctx.Value(grantKey{}).(grant)
+	if !ok {
+		return true
 	}
-	return access.With(ctx, acting), nil
+	now, err := g.guard.principal(ctx)
+	return err == nil && now.Equal(g.principal)
 }
 
 // local reports whether both ends of the connection are on this machine. The

@@ -25,17 +25,23 @@ func Ending(ctx context.Context) <-chan struct{} {
 
 // Session reads the messages of a session of appends. To its reader the session
 // also ends, as if the client had ended it, when the server is stopping, when
-// it has lasted its time, or when nothing came for some time. Make one with
-// [NewSession]; one goroutine may read it.
+// it has lasted its time, when nothing came for some time, or when the caller
+// would not be let in any more. Make one with [NewSession]; one goroutine may
+// read it.
 type Session struct {
 	in     PutSource
 	ctx    context.Context //nolint:containedctx // the call's
 	idle   time.Duration
 	end    *time.Timer
 	quiet  *time.Timer
+	asked  time.Time // when it was last seen that the caller may call
 	next   chan received
 	wanted chan struct{}
 }
+
+// askEvery is how long a caller who may not call any more can go on with a
+// session: about what it takes to notice that a file of principals has changed.
+const askEvery = time.Second
 
 type received struct {
 	message *flight.FlightData
@@ -46,7 +52,7 @@ type received struct {
 // total at most and until none came for idle. Close it before the call returns.
 func NewSession(ctx context.Context, in PutSource, total, idle time.Duration) *Session {
 	s := &Session{
-		in: in, ctx: ctx, idle: idle, end: time.NewTimer(total), quiet: time.NewTimer(idle),
+		in: in, ctx: ctx, idle: idle, end: time.NewTimer(total), quiet: time.NewTimer(idle), asked: time.Now(),
 		next: make(chan received), wanted: make(chan struct{}, 1),
 	}
 	// A message is asked for when the reader wants it, so that at most one is in
@@ -81,6 +87,9 @@ func (s *Session) Recv() (*flight.FlightData, error) {
 	s.quiet.Reset(s.idle)
 	select {
 	case r := <-s.next:
+		if r.err == nil && !s.granted() {
+			return nil, io.EOF
+		}
 		if r.err == nil {
 			r.err = fits(r.message)
 		}
@@ -93,6 +102,16 @@ func (s *Session) Recv() (*flight.FlightData, error) {
 	case <-s.quiet.C:
 	}
 	return nil, io.EOF
+}
+
+// granted asks from time to time whether the caller may still call.
+func (s *Session) granted() bool {
+	now := time.Now()
+	if now.Sub(s.asked) < askEvery {
+		return true
+	}
+	s.asked = now
+	return stillGranted(s.ctx)
 }
 
 // fits refuses a message that is too large for a session. It ends the session, as

@@ -7,13 +7,17 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/flight"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
 
 	"github.com/lakeplane/lake/api/lakepb"
+	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/services/access"
 	"github.com/lakeplane/lake/services/internal/rpc"
 )
 
@@ -140,4 +144,71 @@ func TestSessionsEndBeforeTheServer(t *testing.T) {
 	close(last)
 	require.ErrorIs(t, <-answered, io.EOF, "the handler has its say")
 	require.NoError(t, <-served)
+}
+
+// changing is an authenticator whose answer changes.
+type changing struct {
+	now atomic.Pointer[access.Principal]
+}
+
+func (*changing) LoopbackOnly() bool { return false }
+
+func (c *changing) Authenticate(context.Context, string) (access.Principal, error) {
+	if p := c.now.Load(); p != nil {
+		return *p, nil
+	}
+	return access.Principal{}, lake.Errorf(lake.Unauthenticated, "withdrawn")
+}
+
+// echoSession answers each message of a session.
+type echoSession struct{ flight.BaseFlightServer }
+
+func (*echoSession) DoPut(stream flight.FlightService_DoPutServer) error {
+	s := rpc.NewSession(stream.Context(), stream, long, long)
+	defer s.Close()
+	for {
+		m, err := s.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := stream.Send(&flight.PutResult{AppMetadata: m.GetAppMetadata()}); err != nil {
+			return err
+		}
+	}
+}
+
+// TestASessionEndsWithItsGrant: whoever may not call any more cannot go on with
+// a session for long either.
+func TestASessionEndsWithItsGrant(t *testing.T) {
+	ann := access.Principal{Name: "ann", Tenant: "red", Role: access.User, Namespaces: []string{"a", "b"}}
+	less, other := ann, ann
+	less.Namespaces = []string{"b"}
+	other.Tenant = "blue"
+	for label, then := range map[string]*access.Principal{"withdrawn": nil, "narrowed": &less, "another tenant's": &other} {
+		t.Run(label, func(t *testing.T) {
+			t.Parallel()
+			auth := new(changing)
+			auth.now.Store(&ann)
+			conn := connect(t, rpc.Options{Auth: auth}, func(server *grpc.Server) {
+				flight.RegisterFlightServiceServer(server, new(echoSession))
+			})
+			stream, err := flight.NewFlightServiceClient(conn).DoPut(t.Context())
+			require.NoError(t, err)
+			goesOn := func() bool {
+				if err := stream.Send(numbered(1)); err != nil {
+					return false
+				}
+				_, err := stream.Recv()
+				return err == nil
+			}
+			for began := time.Now(); time.Since(began) < 1500*time.Millisecond; {
+				require.True(t, goesOn(), "its caller is asked for and found")
+			}
+			auth.now.Store(then)
+			require.Eventually(t, func() bool { return !goesOn() }, 10*time.Second, 10*time.Millisecond)
+		})
+	}
 }
