@@ -159,6 +159,34 @@ func TestStreamOverItsBytes(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// TestOneRowMayHaveTheBytesOfAnAppend: a row is one message, whatever it holds,
+// and what is refused is refused by the limit of an append and not by one of the
+// transport, which clients would take for a busy server.
+func TestOneRowMayHaveTheBytesOfAnAppend(t *testing.T) {
+	a := start(t)
+	a.create(t, "a", "t")
+	wide := func(text int) op {
+		b := array.NewRecordBuilder(arrowmem.DefaultAllocator, ints)
+		b.Field(0).(*array.Int64Builder).Append(0)
+		b.Field(1).(*array.StringBuilder).Append(strings.Repeat("x", text))
+		return opOf("a", "t", encode(t, ints, []arrow.RecordBatch{b.NewRecordBatch()}))
+	}
+	size := func(o op) (n int) {
+		for _, m := range o.messages {
+			n += int(appendwire.MessageSize(m))
+		}
+		return n
+	}
+	most := (lake.MaxAppendBytes - size(wide(64)) + 64) / 64 * 64 // bodies are padded
+	o := wide(most)
+	require.LessOrEqual(t, size(o), lake.MaxAppendBytes)
+	_, err := a.put(t.Context(), o)
+	require.NoError(t, err)
+	_, err = a.put(t.Context(), wide(most+64))
+	requireCode(t, codes.InvalidArgument, err, "use several appends")
+	requireEach(t, a, 1)
+}
+
 // TestConcurrentAppends: versions are dense, every row is there once, and
 // appends that wait share versions.
 func TestConcurrentAppends(t *testing.T) {

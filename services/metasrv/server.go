@@ -162,6 +162,10 @@ func (s *Server) drain() {
 	s.hands.rest()
 }
 
+// maxMessageBytes bounds a received message: a row is never divided, so a single
+// one may have the bytes of a whole append, beside its descriptor.
+const maxMessageBytes = lake.MaxAppendBytes + 64<<10
+
 // ListenOptions say how [Server.Serve] listens; the binary fills them in.
 type ListenOptions = rpc.Options
 
@@ -172,6 +176,7 @@ type ListenOptions = rpc.Options
 func (s *Server) Serve(ctx context.Context, lis net.Listener, opts ListenOptions) error {
 	opts.Name = cmp.Or(opts.Name, "meta")
 	opts.Logger = cmp.Or(opts.Logger, s.opts.Logger)
+	opts.MaxMessageBytes = cmp.Or(opts.MaxMessageBytes, maxMessageBytes)
 	if opts.Metrics == nil {
 		opts.Metrics = s.opts.Metrics
 	}
