@@ -277,7 +277,7 @@ func TestDropTable(t *testing.T) {
 	_, err = a.catalog.GetTable(t.Context(), &lakepb.GetTableRequest{Name: nameOf("a", "t")})
 	requireCode(t, codes.NotFound, err)
 	_, err = a.put(t.Context(), newOp(t, "a", "t", 1))
-	requireCode(t, codes.NotFound, err)
+	requireCode(t, codes.FailedPrecondition, err, "dropped")
 	_, err = a.catalog.DropTable(t.Context(), &lakepb.DropTableRequest{Name: nameOf("a", "t")})
 	requireCode(t, codes.NotFound, err, "drop-table/"+want)
 

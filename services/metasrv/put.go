@@ -174,14 +174,14 @@ func (s *Server) stage(ctx context.Context, tenant string, in *payload) (staged 
 	}
 	table, kept, err := s.table(ctx, in.command.Table, fence)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, s.absent(ctx, tenant, in, err)
 	}
 	staged, done, err = s.stageOn(ctx, table, tenant, in)
 	if kept && (lake.Is(err, lake.Invalid) || lake.Is(err, lake.Precondition)) {
 		// The refusal may be about a table that is no more.
 		s.tables.forget(in.command.Table)
 		if table, _, err = s.table(ctx, in.command.Table, fence); err != nil {
-			return nil, nil, err
+			return nil, nil, s.absent(ctx, tenant, in, err)
 		}
 		return s.stageOn(ctx, table, tenant, in)
 	}
@@ -198,6 +198,34 @@ func (s *Server) table(ctx context.Context, name lake.TableName, fence catalog.F
 		s.tables.put(table, era)
 	}
 	return table, false, err
+}
+
+// absent is the refusal of an append whose table could not be read. Where no
+// table carries the name, one that was dropped is lake.Precondition, as one that
+// was dropped and created again is, for as long as anything tells that it was:
+// the append, by its incarnation, the record of the operation, or a tombstone.
+func (s *Server) absent(ctx context.Context, tenant string, in *payload, err error) error {
+	name, op := in.command.Table, in.command.Operation
+	if !lake.Is(err, lake.NotFound) {
+		return err
+	}
+	if inc := in.command.Incarnation; !inc.IsZero() {
+		return lake.Errorf(lake.Precondition, "the table is not incarnation %s any more: it was dropped", inc)
+	}
+	switch record, e := s.catalog.Operation(ctx, tenant, name, op); {
+	case e == nil:
+		return lake.Errorf(lake.Precondition, "operation %s was applied to version %d of the table, which was dropped since", op, record.Version)
+	case !lake.Is(e, lake.NotFound):
+		return e
+	}
+	graves, _, e := s.catalog.TombstonesOf(ctx, name, "", maxPage)
+	switch {
+	case e != nil:
+		return e
+	case len(graves) > 0:
+		return lake.Errorf(lake.Precondition, "the table was dropped")
+	}
+	return err
 }
 
 func (s *Server) stageOn(ctx context.Context, table catalog.Table, tenant string, in *payload) (staged *stagedAppend, done *appended, err error) {

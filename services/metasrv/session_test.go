@@ -276,7 +276,8 @@ func TestASessionIsPinned(t *testing.T) {
 	require.NoError(t, err)
 	for _, s := range []*session{pinned, free} {
 		_, err = s.put(t, newOp(t, "a", "t", 2))
-		require.Equal(t, lake.NotFound, lake.KindOf(err), "%v", err)
+		require.Equal(t, lake.Precondition, lake.KindOf(err), "%v", err)
+		require.ErrorContains(t, err, "dropped")
 	}
 	a.create(t, "a", "t")
 	_, err = pinned.put(t, newOp(t, "a", "t", 3))
