@@ -132,16 +132,20 @@ func (s *Server) overPins(ctx context.Context, p access.Principal, claims *ticke
 }
 
 // tables gives each reference its open snapshot, or the view of the directory
-// it names.
+// it names. References to the same one get the same, however they are spelled.
 func (s *Server) tables(ctx context.Context, p access.Principal, refs []sqlengine.Name, pins []ticket.Pin, snapshots []storage.Dataset) (map[sqlengine.Name]sqlengine.Table, error) {
 	out := make(map[sqlengine.Name]sqlengine.Table, len(refs))
+	views := map[*arrow.Schema]sqlengine.Table{}
 	for _, ref := range refs {
-		if virtualSchema(ref) != nil {
-			view, err := s.virtual(ctx, p, ref)
-			if err != nil {
-				return nil, err
+		if schema := virtualSchema(ref); schema != nil {
+			if views[schema] == nil {
+				view, err := s.virtual(ctx, p, ref)
+				if err != nil {
+					return nil, err
+				}
+				views[schema] = view
 			}
-			out[engineName(ref)] = view
+			out[engineName(ref)] = views[schema]
 			continue
 		}
 		i, ok := pinFor(ref, pins)

@@ -36,7 +36,7 @@ func newPeers(t testing.TB, tab *memTable, threads int) *peers {
 	t.Cleanup(s.close)
 	require.NoError(t, s.conn.registerScan(s.id))
 	q := newQuery(context.Background(), engine.Request{Tables: tables("t", tab)}, false)
-	bound, err := q.bindTables(func() uint64 { return tableIDs.Add(1) })
+	bound, err := q.bindTables("lake", func() uint64 { return tableIDs.Add(1) })
 	require.NoError(t, err)
 	s.setQuery(q)
 	s.opts.Catalog = "memory"

@@ -133,7 +133,7 @@ func (s *slot) sit(q *query) error {
 		s.broken = true
 		return err
 	}
-	tables, err := q.bindTables(func() uint64 { return tableIDs.Add(1) })
+	tables, err := q.bindTables(s.opts.Catalog, func() uint64 { return tableIDs.Add(1) })
 	if err != nil {
 		return err
 	}

@@ -63,12 +63,12 @@ func (q *query) failure() error {
 }
 
 // bindTables translates the schemas of the request's tables. Names that SQL
-// cannot tell apart must mean the same table.
-func (q *query) bindTables(ids func() uint64) ([]*boundTable, error) {
+// cannot tell apart, of which some may say the catalog, must mean the same table.
+func (q *query) bindTables(catalog string, ids func() uint64) ([]*boundTable, error) {
 	seen := map[engine.Name]engine.Table{}
 	var bound []*boundTable
 	for _, name := range q.names() {
-		key, table := foldName(name), q.req.Tables[name]
+		key, table := foldName(name, catalog), q.req.Tables[name]
 		if other, ok := seen[key]; ok {
 			if !sameTable(other, table) {
 				return nil, lake.Errorf(lake.Invalid, "table %q: another table of the statement differs only by letter case, which SQL ignores", name.Table)
@@ -94,8 +94,9 @@ func (q *query) names() []engine.Name {
 	})
 }
 
-func foldName(n engine.Name) engine.Name {
-	return engine.Name{Catalog: strings.ToLower(n.Catalog), Namespace: strings.ToLower(n.Namespace), Table: strings.ToLower(n.Table)}
+// foldName is the same for all names that mean one table of a catalog.
+func foldName(n engine.Name, catalog string) engine.Name {
+	return engine.Name{Catalog: strings.ToLower(cmp.Or(n.Catalog, catalog)), Namespace: strings.ToLower(n.Namespace), Table: strings.ToLower(n.Table)}
 }
 
 func dotted(n engine.Name) string {
