@@ -134,3 +134,19 @@ func TestDeclarationsWithLostAnswersAndWithoutALeader(t *testing.T) {
 		requireKind(t, lake.Invalid, err)
 	}
 }
+
+// TestAStaleLeaderDeclaresNothing: what it stages would be in nobody's books but
+// its own.
+func TestAStaleLeaderDeclaresNothing(t *testing.T) {
+	store := newHooked(t)
+	stale, c := lead(t, store), catalog.New(store, catalog.Options{})
+	lead(t, store)
+	before := dump(t, store)
+	for _, reserves := range []bool{false, true} {
+		d := declaration(name("a.t"), time.Hour)
+		d.Reserves = reserves
+		_, err := c.Declare(t.Context(), stale, d)
+		requireKind(t, lake.Fenced, err)
+	}
+	require.Equal(t, before, dump(t, store))
+}

@@ -3,9 +3,13 @@
 package catalog_test
 
 import (
+	"context"
 	"fmt"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -13,6 +17,7 @@ import (
 	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/metastore"
+	"github.com/lakeplane/lake/metastore/memory"
 )
 
 func prepared(t *testing.T) (*hooked, *catalog.Catalog, catalog.Fence) {
@@ -100,6 +105,85 @@ func TestDirectoryMovingDuringTheScan(t *testing.T) {
 	_, err = c.Directory(t.Context(), "")
 	requireKind(t, lake.Unavailable, err)
 	require.LessOrEqual(t, made, 3+6, "three tries, not more")
+}
+
+// crowd is a store with many tables, all of them like one that is in it.
+type crowd struct {
+	metastore.Store
+	like   catalog.Table
+	tables int
+	scan   func(limit int) // is told of every page
+}
+
+func (c *crowd) Scan(_ context.Context, _, cursor string, limit int) (metastore.Page, error) {
+	c.scan(limit)
+	var page metastore.Page
+	at, _ := strconv.Atoi(cursor)
+	for ; at < c.tables && len(page.Records) < limit; at++ {
+		n := lake.TableName{Namespace: c.like.Name.Namespace, Name: fmt.Sprintf("t%06d", at)}
+		raw := strings.Replace(string(c.like.Raw()), strconv.Quote(c.like.Name.Name), strconv.Quote(n.Name), 1)
+		page.Records = append(page.Records, metastore.Record{Key: catalog.TableKey(n), Value: []byte(raw)})
+	}
+	if at < c.tables {
+		page.Next = strconv.Itoa(at)
+	}
+	return page, nil
+}
+
+func TestDirectoryHoldsSoManyTablesAndNoMore(t *testing.T) {
+	store, c, fence := prepared(t)
+	many := &crowd{Store: store, like: create(t, c, fence, name("a.like")), scan: func(limit int) {
+		require.LessOrEqual(t, limit, 64, "a page is bounded, and what is on it is counted before the next")
+	}}
+	c = catalog.New(many, catalog.Options{})
+	many.tables = catalog.MaxDirectoryEntries
+	dir, err := c.Directory(t.Context(), "")
+	require.NoError(t, err)
+	require.Len(t, dir.Tables, catalog.MaxDirectoryEntries)
+	many.tables++
+	_, err = c.Directory(t.Context(), "")
+	requireKind(t, lake.Exhausted, err)
+	require.ErrorContains(t, err, "100000 tables")
+}
+
+// TestDirectoriesAreBuiltOneAtATime: each may take the memory that one is
+// allowed, however many ask.
+func TestDirectoriesAreBuiltOneAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &hooked{Store: memory.New()}
+		fence := lead(t, store)
+		like := create(t, catalog.New(store, catalog.Options{}), fence, name("a.like"))
+		building, most := 0, 0
+		var mu sync.Mutex
+		count := func(n int) {
+			mu.Lock()
+			defer mu.Unlock()
+			building += n
+			most = max(most, building)
+		}
+		c := catalog.New(&crowd{Store: store, like: like, tables: 3, scan: func(int) {
+			count(1)
+			time.Sleep(time.Second)
+			count(-1)
+		}}, catalog.Options{})
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				if _, err := c.Directory(t.Context(), ""); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		require.Equal(t, 1, most)
+		impatient, cancel := context.WithTimeout(t.Context(), time.Second/2)
+		defer cancel()
+		all.Go(func() { _, _ = c.Directory(t.Context(), "") })
+		synctest.Wait()
+		_, err := c.Directory(impatient, "")
+		require.ErrorIs(t, err, context.DeadlineExceeded, "who waits for a turn may leave")
+		all.Wait()
+	})
 }
 
 func TestDirectoryBounds(t *testing.T) {

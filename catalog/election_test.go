@@ -117,6 +117,12 @@ func TestElectionTakeoverAfterSilence(t *testing.T) {
 		sleep(10 * time.Second)
 		require.False(t, a.leads())
 		require.True(t, b.leads())
+		seen, ok := a.Leader()
+		require.True(t, ok)
+		require.Equal(t, "b:1", seen.Address, "it follows")
+		b.stop()
+		sleep(2 * time.Second)
+		require.True(t, a.leads(), "and may lead again")
 	})
 }
 
@@ -198,6 +204,70 @@ func TestElectionLostRenewalAnswers(t *testing.T) {
 			require.True(t, a.leads(), "a read proves each renewal")
 		}
 	})
+}
+
+// TestElectionRenewalOfUnknownOutcome: a renewal applied, and neither its answer
+// nor a read tells. The next one goes on from the deadline that is there.
+func TestElectionRenewalOfUnknownOutcome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &hooked{Store: memory.New()}
+		a := run(t, store, "a", false)
+		sleep(time.Millisecond)
+		var silent atomic.Bool
+		store.get = func(string) error {
+			if silent.Load() {
+				return metastore.ErrRetryable
+			}
+			return nil
+		}
+		store.set(func(_ metastore.Txn, next func() error) error {
+			_ = next()
+			silent.Store(true)
+			return metastore.ErrUnknownOutcome
+		})
+		sleep(6 * time.Second)
+		require.True(t, silent.Load())
+		silent.Store(false)
+		store.set(nil)
+		for range 60 {
+			sleep(time.Second)
+			require.True(t, a.leads())
+		}
+		fence, err := a.Fence()
+		require.NoError(t, err)
+		require.EqualValues(t, 1, fence.Epoch())
+	})
+}
+
+// TestElectionAStaleRenewalTouchesNothing: a leader whose renewal failed looks
+// whether it still leads, and then which deadline is to be moved. In between
+// another process takes over. The deadline it finds is that one's, and stays.
+func TestElectionAStaleRenewalTouchesNothing(t *testing.T) {
+	store := newHooked(t)
+	var events []catalog.ElectionEvent
+	stale, err := catalog.NewElection(store, catalog.ElectionOptions{
+		Logger: slog.New(slog.DiscardHandler), Observe: func(e catalog.ElectionEvent) { events = append(events, e) },
+	})
+	require.NoError(t, err)
+	stale.Step(t.Context())
+	store.set(func(metastore.Txn, func() error) error { return metastore.ErrRetryable })
+	taken := false
+	store.get = func(key string) error {
+		if key == "election/leader-deadline" && !taken {
+			taken = true
+			lead(t, store.Store)
+		}
+		return nil
+	}
+	stale.Step(t.Context())
+	require.True(t, taken)
+	store.set(nil)
+	before := dump(t, store)
+	stale.Step(t.Context())
+	require.Equal(t, before, dump(t, store))
+	require.Equal(t, []catalog.ElectionEvent{catalog.CampaignWon, catalog.StepFailed, catalog.LeaseLost}, events)
+	_, err = stale.Fence()
+	requireKind(t, lake.Unavailable, err)
 }
 
 func TestElectionOptionsAreChecked(t *testing.T) {

@@ -330,6 +330,41 @@ func TestLostAnswers(t *testing.T) {
 	}
 }
 
+// TestAReadProvesWhatAForgottenTokenCannot: the answer of a commit is lost, the
+// read that would settle it fails, and the store has forgotten the token when the
+// commit is sent again. Then the record itself tells whose write it is.
+func TestAReadProvesWhatAForgottenTokenCannot(t *testing.T) {
+	store := newHooked(t)
+	c, fence := catalog.New(store, catalog.Options{}), lead(t, store)
+	table := create(t, c, fence, name("a.t"))
+	silent := false
+	store.get = func(string) error {
+		if silent {
+			return metastore.ErrRetryable
+		}
+		return nil
+	}
+	calls := 0
+	store.set(func(txn metastore.Txn, next func() error) error {
+		if calls++; calls == 1 {
+			silent = true
+			require.NoError(t, next())
+			return metastore.ErrUnknownOutcome
+		}
+		silent = false
+		txn.Token = ""
+		return store.Store.Commit(t.Context(), txn)
+	})
+	op := operation()
+	moved, err := advance(t, c, fence, table, op)
+	require.NoError(t, err)
+	require.Equal(t, 2, calls)
+	require.EqualValues(t, 2, moved.Snapshot.Version)
+	_, found, err := c.Replay(t.Context(), moved, op)
+	require.NoError(t, err)
+	require.True(t, found)
+}
+
 // TestAnAnswerThatStaysUnknown is never reported as success or failure.
 func TestAnAnswerThatStaysUnknown(t *testing.T) {
 	store := newHooked(t)
