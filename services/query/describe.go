@@ -53,11 +53,7 @@ func (s *Server) showTables(ctx context.Context, p access.Principal, emit func(a
 
 // describe lists the columns of a query's result.
 func (s *Server) describe(ctx context.Context, req sqlengine.Request, emit func(arrow.RecordBatch) error) error {
-	var bound sqlengine.Plan
-	err := s.planner.run(ctx, func(ctx context.Context) (err error) {
-		bound, err = s.opts.Planner.Plan(ctx, req)
-		return err
-	})
+	bound, err := s.planOf(ctx, req)
 	if err != nil {
 		return err
 	}
@@ -77,6 +73,15 @@ func (s *Server) describe(ctx context.Context, req sqlengine.Request, emit func(
 	return b.flush()
 }
 
+// planOf asks the engine what a query's result will be.
+func (s *Server) planOf(ctx context.Context, req sqlengine.Request) (bound sqlengine.Plan, err error) {
+	err = s.planner.run(ctx, func(ctx context.Context) (err error) {
+		bound, err = s.opts.Planner.Plan(ctx, req)
+		return err
+	})
+	return bound, err
+}
+
 func yesNo(yes bool) string {
 	if yes {
 		return "YES"
@@ -90,7 +95,11 @@ const directKey = "lake"
 // explain passes the engine's plan on, as text, after how the statement is
 // answered where that is without the engine.
 func (s *Server) explain(ctx context.Context, stmt gate.Parsed, req sqlengine.Request, snapshots []storage.Dataset, emit func(arrow.RecordBatch) error) error {
-	if how := directlyHow(stmt, req, snapshots); how != "" {
+	how, err := s.directlyHow(ctx, stmt, req, snapshots)
+	if err != nil {
+		return err
+	}
+	if how != "" {
 		b := newRowBuilder(explainSchema, emit)
 		defer b.Release()
 		b.text(0, directKey)
@@ -104,16 +113,24 @@ func (s *Server) explain(ctx context.Context, stmt gate.Parsed, req sqlengine.Re
 }
 
 // directlyHow says how a statement is answered without the engine; empty where the
-// engine answers.
-func directlyHow(stmt gate.Parsed, req sqlengine.Request, snapshots []storage.Dataset) string {
+// engine answers. Which of the two it is depends on what was planned, as it does
+// when the statement runs.
+func (s *Server) directlyHow(ctx context.Context, stmt gate.Parsed, req sqlengine.Request, snapshots []storage.Dataset) (string, error) {
 	if stmt.Direct == nil || len(snapshots) != 1 {
-		return ""
+		return "", nil
 	}
-	if _, ok := stmt.Direct.Plan(snapshots[0].Schema(), req.Params); !ok {
-		return ""
+	table := snapshots[0].Schema()
+	if _, ok := stmt.Direct.Plan(table, req.Params); !ok {
+		bound, err := s.planOf(ctx, req)
+		if err != nil {
+			return "", err
+		}
+		if _, ok = stmt.Direct.Resolve(table, bound.Schema, req.Params); !ok {
+			return "", nil
+		}
 	}
 	if stmt.Direct.Summary != nil {
-		return "Folded while the table is read, without the SQL engine, unless there are more groups than are held. The engine would do this:"
+		return "Folded while the table is read, without the SQL engine, unless there are more groups than are held. The engine would do this:", nil
 	}
-	return "Read from the table as it is stored, without the SQL engine. The engine would do this:"
+	return "Read from the table as it is stored, without the SQL engine. The engine would do this:", nil
 }

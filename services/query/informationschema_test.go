@@ -61,6 +61,7 @@ func TestTheServiceAnswersWhatAsksAboutTables(t *testing.T) {
 func TestExplainShowsAPlanWithoutRunningTheQuery(t *testing.T) {
 	l := newLake(t)
 	l.authority.create(t, "lab.notes", simple)
+	l.authority.create(t, "lab.types", everyType())
 	c := l.replica().client("ann-token")
 	got, err := run(t, c, "EXPLAIN SELECT count(*) FROM lab.notes WHERE id > 5")
 	require.NoError(t, err)
@@ -68,6 +69,7 @@ func TestExplainShowsAPlanWithoutRunningTheQuery(t *testing.T) {
 	require.Positive(t, got.rows())
 	for sql, want := range map[string]string{
 		"SELECT id FROM lab.notes WHERE id = 5": "Read from the table", "SELECT count(*) FROM lab.notes": "Folded while the table is read", "SELECT id + 1 FROM lab.notes": "",
+		"SELECT key, dec FROM lab.types": "Read from the table", "SELECT dec + 1 FROM lab.types": "", "SELECT dec, dec FROM lab.types": "",
 	} {
 		got = mustRun(t, c, "EXPLAIN "+sql)
 		key, value := got.batches[0].Column(0).(*array.String).Value(0), got.batches[0].Column(1).(*array.String).Value(0)

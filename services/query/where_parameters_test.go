@@ -5,6 +5,7 @@ package query_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -12,6 +13,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/flight/flightsql"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/lakeplane/lake/services/query/engine"
 	"github.com/lakeplane/lake/services/query/gate"
@@ -203,5 +206,32 @@ func TestPlansOfConditions(t *testing.T) {
 		require.NoError(t, err, sql)
 		require.True(t, want.Schema.Equal(got.Schema), sql)
 		require.Equal(t, want.Parameters.String(), got.Parameters.String(), sql)
+	}
+}
+
+// A row that has more values than the statement has placeholders, or fewer, is
+// refused, whoever would answer.
+func TestAsManyParametersAsPlaceholders(t *testing.T) {
+	s := newStack(t)
+	c := s.client(t)
+	create(t, s.catalog(t), "lab.notes", simple)
+	i64 := arrow.PrimitiveTypes.Int64
+	for _, q := range []struct {
+		sql  string
+		want int
+	}{
+		{"SELECT id FROM lab.notes", 0}, {"SELECT id + 1 FROM lab.notes", 0}, {"SELECT count(*) FROM lab.notes", 0},
+		{"SELECT id FROM lab.notes WHERE id = ?", 1}, {"SELECT id + 1 FROM lab.notes WHERE id = ?", 1}, {"SELECT count(*) FROM lab.notes WHERE id = ?", 1},
+		{"SELECT id FROM lab.notes WHERE id IN (?, ?)", 2},
+	} {
+		for n := 1; n < 4; n++ {
+			_, _, err := withParameters(t, c, q.sql, slices.Repeat([]arrow.DataType{i64}, n), slices.Repeat([]any{int64(1)}, n))
+			if n == q.want {
+				require.NoError(t, err, q.sql)
+				continue
+			}
+			require.ErrorContains(t, err, fmt.Sprintf("%d parameters are bound, the statement has %d", n, q.want), q.sql)
+			require.Equal(t, codes.InvalidArgument, status.Code(err), q.sql)
+		}
 	}
 }

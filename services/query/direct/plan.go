@@ -29,6 +29,9 @@ func (s *Statement) Plan(table *arrow.Schema, params arrow.RecordBatch) (plan sq
 	if plan.Parameters, ok = s.parameters(table); !ok {
 		return plan, false
 	}
+	if params != nil && int(params.NumCols()) != plan.Parameters.NumFields() {
+		return plan, false
+	}
 	if params != nil || plan.Parameters.NumFields() == 0 {
 		_, ok = s.Resolve(table, plan.Schema, params)
 	}
