@@ -220,8 +220,12 @@ func TestAsManyParametersAsPlaceholders(t *testing.T) {
 		sql  string
 		want int
 	}{
-		{"SELECT id FROM lab.notes", 0}, {"SELECT id + 1 FROM lab.notes", 0}, {"SELECT count(*) FROM lab.notes", 0},
-		{"SELECT id FROM lab.notes WHERE id = ?", 1}, {"SELECT id + 1 FROM lab.notes WHERE id = ?", 1}, {"SELECT count(*) FROM lab.notes WHERE id = ?", 1},
+		{"SELECT id FROM lab.notes", 0},
+		{"SELECT id + 1 FROM lab.notes", 0},
+		{"SELECT count(*) FROM lab.notes", 0},
+		{"SELECT id FROM lab.notes WHERE id = ?", 1},
+		{"SELECT id + 1 FROM lab.notes WHERE id = ?", 1},
+		{"SELECT count(*) FROM lab.notes WHERE id = ?", 1},
 		{"SELECT id FROM lab.notes WHERE id IN (?, ?)", 2},
 	} {
 		for n := 1; n < 4; n++ {
