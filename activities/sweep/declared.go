@@ -34,7 +34,8 @@ const declaredPages = 100
 // Whether the table was registered is not asked. It cannot have been: giving up
 // replaced the record that registering it removes. So this is safe beside the
 // writers, beside itself, and with any clock; a wrong one gives up too early and
-// no more. A failure leaves the rest to the next sweep.
+// no more. A place that cannot be cleaned up is left to the next sweep, and so is
+// everything that follows when a store is away.
 func (s *sweep) declared(ctx context.Context) error {
 	left := declaredPages
 	for cursor := ""; ; {
@@ -44,7 +45,11 @@ func (s *sweep) declared(ctx context.Context) error {
 		}
 		for _, d := range page {
 			if err := s.visitDeclaration(ctx, d, &left); err != nil {
-				return lake.Wrap("clean up after "+string(d.Location()), err)
+				err = lake.Wrap("clean up after "+string(d.Location()), err)
+				if ctx.Err() != nil || lake.Is(err, lake.Unavailable) || lake.Is(err, lake.Exhausted) {
+					return err
+				}
+				s.fail(ctx, "not cleaned up", string(d.Location()), err)
 			}
 			if left <= 0 {
 				return nil

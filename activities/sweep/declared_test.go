@@ -3,6 +3,7 @@
 package sweep_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/metastore/memory"
+	"github.com/lakeplane/lake/objstore"
 	"github.com/lakeplane/lake/objstore/local"
 	"github.com/lakeplane/lake/workflows"
 )
@@ -99,4 +101,42 @@ func TestItStartsProceduresWithoutObjects(t *testing.T) {
 	require.Equal(t, []string{refs[0].String()}, f.started)
 	require.EqualValues(t, 1, r.Failed)
 	require.NotEmpty(t, r.LastError)
+}
+
+// closedPlace is a store that lets nobody look into one place.
+type closedPlace struct {
+	objstore.Store
+	prefix string
+}
+
+func (c closedPlace) List(ctx context.Context, prefix, after string, limit int) ([]objstore.Info, bool, error) {
+	if prefix == c.prefix {
+		return nil, false, lake.Errorf(lake.Denied, "list %q: not allowed", prefix)
+	}
+	return c.Store.List(ctx, prefix, after, limit)
+}
+
+// One place that cannot be cleaned up keeps no other waiting, for ever.
+func TestOneBadPlaceKeepsNoOtherWaiting(t *testing.T) {
+	w, refs := dropped(t, 1)
+	objects, err := local.Open(t.TempDir())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = objects.Close() })
+	var places []catalog.Declaration
+	for _, name := range []string{"a", "b", "c"} {
+		d, err := w.Catalog.Declare(t.Context(), w.Fence(), catalog.Declaration{
+			Name: lake.TableName{Namespace: "ns", Name: name}, Incarnation: lake.NewID(), Expires: time.Now().Add(-time.Second),
+		})
+		require.NoError(t, err)
+		require.NoError(t, objects.Put(t.Context(), d.Location().Prefix()+"data/a", []byte("x")))
+		places = append(places, d)
+	}
+	closed := closedPlace{objects, places[0].Location().Prefix()}
+	f := &temporal{}
+	r, err := run(t, sweep.New(w.Catalog, f, sweep.Options{Declarations: w.Catalog, Objects: closed, StartEvery: 1}), workflows.SweepStep{})
+	require.NoError(t, err)
+	require.EqualValues(t, 2, r.Deleted)
+	require.EqualValues(t, 1, r.Failed)
+	require.Contains(t, r.LastError, "not allowed")
+	require.Equal(t, []string{refs[0].String()}, f.started)
 }

@@ -98,9 +98,7 @@ func (a *Activities) Sweep(ctx context.Context, step workflows.SweepStep) (workf
 	if step.Cursor == "" && a.opts.Declarations != nil {
 		// What cannot be cleaned up must not keep the procedures waiting.
 		if err := s.declared(ctx); err != nil {
-			a.opts.Log.WarnContext(ctx, "left behind by tables that were not made", "error", err)
-			s.result.Failed++
-			s.result.LastError = failure.Text(err)
+			s.fail(ctx, "not cleaned up", "tables that were not made", err)
 		}
 	}
 	err := s.run(ctx, step.Cursor)
@@ -157,7 +155,12 @@ func (s *sweep) run(ctx context.Context, cursor string) error {
 		s.result.Backlog[kind] = workflows.Backlog{} // an empty one is told, too
 		whole := cursor == ""
 		for ; pages < s.opts.Pages; pages++ {
-			if cursor, err = s.page(ctx, kind, cursor); err != nil {
+			if cursor, err = s.page(ctx, kind, cursor); lake.Is(err, lake.Corrupt) {
+				// Damage among the records of one kind keeps no other kind waiting.
+				s.fail(ctx, "intents not read", string(kind), err)
+				cursor, whole = "", false
+			}
+			if err != nil && !lake.Is(err, lake.Corrupt) {
 				return err
 			}
 			if cursor == "" {
@@ -231,7 +234,12 @@ func (s *sweep) visit(ctx context.Context, i intent) error {
 	s.seen[ref.String()] = true
 	open := s.open[ref.String()]
 	if !open {
-		if stopped, err := s.stopped(ctx, ref); err != nil || stopped {
+		stopped, err := s.stopped(ctx, ref)
+		if lake.Is(err, lake.Corrupt) {
+			s.fail(ctx, "procedure's record not read", ref.String(), err)
+			return nil
+		}
+		if err != nil || stopped {
 			return err
 		}
 	}
@@ -253,14 +261,19 @@ func (s *sweep) visit(ctx context.Context, i intent) error {
 	}
 	s.beat(s.result.Started)
 	if err := s.workflows.Start(ctx, string(ref.Kind), ref.ID); err != nil {
-		// One bad intent must not keep the others waiting.
-		s.opts.Log.WarnContext(ctx, "procedure not started", "procedure", ref.String(), "error", err)
-		s.result.Failed++
-		s.result.LastError = failure.Text(err)
+		s.fail(ctx, "procedure not started", ref.String(), err)
 		return nil
 	}
 	s.result.Started++
 	return nil
+}
+
+// fail notes what this sweep leaves undone: one bad thing must not keep the others
+// waiting.
+func (s *sweep) fail(ctx context.Context, what, of string, err error) {
+	s.opts.Log.WarnContext(ctx, what, "of", of, "error", err)
+	s.result.Failed++
+	s.result.LastError = failure.Text(err)
 }
 
 // backlog counts an intent in with its kind.

@@ -184,3 +184,47 @@ func TestItStartsEveryKind(t *testing.T) {
 		require.Zero(t, total.Orphans)
 	}
 }
+
+// damaged is a catalog of which some records do not decode.
+type damaged struct {
+	*catalog.Catalog
+	record     string // the id of a drop whose record does not
+	tombstones bool   // one of them does not
+}
+
+func (d damaged) Procedure(ctx context.Context, kind, id string) (catalog.Procedure, error) {
+	if id == d.record {
+		return catalog.Procedure{}, lake.Errorf(lake.Corrupt, "record of %s does not decode", id)
+	}
+	return d.Catalog.Procedure(ctx, kind, id)
+}
+
+func (d damaged) Tombstones(ctx context.Context, cursor string, limit int) ([]catalog.Tombstone, string, error) {
+	if d.tombstones {
+		return nil, "", lake.Errorf(lake.Corrupt, "a tombstone does not decode")
+	}
+	return d.Catalog.Tombstones(ctx, cursor, limit)
+}
+
+// Damage keeps waiting what is damaged, and nothing else.
+func TestADamagedRecordKeepsNobodyElseWaiting(t *testing.T) {
+	w, refs := dropped(t, 3)
+	_, _, err := w.Catalog.OpenProcedure(t.Context(), catalog.Procedure{Kind: catalog.OperationGCKind, ID: workflows.OperationGCID})
+	require.NoError(t, err)
+	gc := workflows.OperationGCRef().String()
+
+	f := &temporal{}
+	r, err := run(t, sweep.New(damaged{Catalog: w.Catalog, record: refs[0].ID}, f, sweep.Options{StartEvery: 1}), workflows.SweepStep{})
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{refs[1].String(), refs[2].String(), gc}, f.started)
+	require.EqualValues(t, 1, r.Failed)
+	require.Contains(t, r.LastError, "does not decode")
+
+	live := refs[1].String()
+	f = &temporal{open: map[string]bool{live: true}}
+	r, err = run(t, sweep.New(damaged{Catalog: w.Catalog, tombstones: true}, f, sweep.Options{StartEvery: 1}), workflows.SweepStep{})
+	require.NoError(t, err)
+	require.Equal(t, []string{gc}, f.started)
+	require.EqualValues(t, 1, r.Failed)
+	require.Empty(t, f.rechecked, "what was not read is no orphan")
+}
