@@ -208,6 +208,7 @@ func (p *planner) forget(ctx context.Context) error {
 				return err
 			}
 			p.out.Forgotten++
+			activity.RecordHeartbeat(ctx, p.out.Forgotten)
 		}
 		activity.RecordHeartbeat(ctx, p.out.Forgotten)
 		if cursor = next; cursor == "" {

@@ -5,6 +5,7 @@ package maintain
 import (
 	"context"
 	"errors"
+	"iter"
 	"strings"
 	"time"
 
@@ -93,31 +94,63 @@ func (j *job) deleteUnneeded(ctx context.Context, meter *lease.Meter) (bool, err
 		Before: j.table.Reclaimed.At.Add(-j.opts.Retention.OrphanAge),
 		Floor:  j.table.Reclaimed.Floor, After: j.Record().Cursor,
 	}
-	var page []engine.Garbage
-	for g, err := range cleaning.Unneeded(ctx, limits) {
+	pages, stop := j.garbage(ctx, cleaning, limits)
+	defer stop()
+	for {
+		page, more, err := pages()
 		if err != nil {
 			return false, err
-		}
-		if page = append(page, g); len(page) < deletePage {
-			continue
 		}
 		if err := j.delete(ctx, page); err != nil {
 			return false, err
 		}
-		meter.Add(len(page))
-		if page = page[:0]; meter.Spent() {
+		if !more {
+			break
+		}
+		if meter.Add(len(page)); meter.Spent() {
 			return false, j.Release(ctx, nil)
 		}
-	}
-	if err := j.delete(ctx, page); err != nil {
-		return false, err
 	}
 	return true, j.Commit(ctx, func(p *catalog.Procedure) { p.Phase, p.Cursor = string(workflows.PhaseRecords), "" })
 }
 
+// garbage returns what is not needed page by page, until more is false. A table of
+// which nearly everything is needed is listed for longer than the lease lasts, so the
+// lease is renewed beside it. stop ends the listing.
+func (j *job) garbage(ctx context.Context, cleaning engine.Cleaning, limits engine.CleanLimits) (pages func() (page []engine.Garbage, more bool, err error), stop func()) {
+	listing, cancel := context.WithCancel(ctx)
+	next, end := iter.Pull2(cleaning.Unneeded(listing, limits))
+	pages = func() (page []engine.Garbage, more bool, err error) {
+		err = j.whileBeating(ctx, func(ctx context.Context) error {
+			defer context.AfterFunc(ctx, cancel)()
+			for len(page) < deletePage {
+				g, err, ok := next()
+				if err != nil || !ok {
+					return err
+				}
+				page = append(page, g)
+			}
+			more = true
+			return nil
+		})
+		return page, more, err
+	}
+	return pages, func() { cancel(); end() }
+}
+
+// clean looks at what is there under the table's location, the lease renewed beside
+// it.
+func (j *job) clean(ctx context.Context) (cleaning engine.Cleaning, err error) {
+	err = j.whileBeating(ctx, func(ctx context.Context) (err error) {
+		cleaning, err = j.engine.Clean(ctx, j.table.Snapshot)
+		return err
+	})
+	return cleaning, err
+}
+
 // giveUp commits how far versions are given up, on the table as it is now.
 func (j *job) giveUp(ctx context.Context) (engine.Cleaning, error) {
-	cleaning, err := j.engine.Clean(ctx, j.table.Snapshot)
+	cleaning, err := j.clean(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -201,12 +234,15 @@ func (j *job) delete(ctx context.Context, page []engine.Garbage) error {
 // forget removes the records of versions that are given up and whose manifests
 // a listing no longer has.
 func (j *job) forget(ctx context.Context, meter *lease.Meter) error {
-	cleaning, err := j.engine.Clean(ctx, j.table.Snapshot)
+	cleaning, err := j.clean(ctx)
 	if err != nil {
 		return err
 	}
-	tagged, err := cleaning.Tagged(ctx)
-	if err != nil {
+	var tagged []lake.Version
+	if err := j.whileBeating(ctx, func(ctx context.Context) (err error) {
+		tagged, err = cleaning.Tagged(ctx)
+		return err
+	}); err != nil {
 		return err
 	}
 	there := cleaning.Written()
@@ -230,7 +266,6 @@ func (j *job) forget(ctx context.Context, meter *lease.Meter) error {
 // forgetPage looks at one page of records and moves the cursor, to empty at the
 // end of what was given up.
 func (j *job) forgetPage(ctx context.Context, there map[lake.Version]time.Time) (int, error) {
-	activity.RecordHeartbeat(ctx, string(workflows.PhaseRecords))
 	prefix := j.engine.HistoryPrefix(j.table.Snapshot.Location)
 	rows, next, err := retention.Rows(ctx, j.opts.Records, prefix, j.Record().Cursor, historyPage)
 	if err != nil {
@@ -257,6 +292,7 @@ func (j *job) forgetPage(ctx context.Context, there map[lake.Version]time.Time) 
 }
 
 func (j *job) forgetSome(ctx context.Context, cursor string, gone []metastore.Op) error {
+	activity.RecordHeartbeat(ctx, string(workflows.PhaseRecords))
 	return j.Commit(ctx, func(p *catalog.Procedure) {
 		p.Cursor = cursor
 		add(p, workflows.CountHistory, len(gone))

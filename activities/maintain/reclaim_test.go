@@ -5,17 +5,20 @@ package maintain_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"log/slog"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
 
+	"github.com/lakeplane/lake/activities/lease"
 	"github.com/lakeplane/lake/activities/maintain"
 	"github.com/lakeplane/lake/activities/maintain/maintaintest"
 	"github.com/lakeplane/lake/catalog"
@@ -416,4 +419,70 @@ func TestAForeignKeyIsNotDeleted(t *testing.T) {
 	for key := range r.keys(t, table) {
 		require.True(t, strings.HasPrefix(key, table.Snapshot.Location.Prefix()))
 	}
+}
+
+// slowly is an engine that looks at a table for longer than a lease lasts.
+type slowly struct {
+	maintain.Engine
+	wait func()
+}
+
+func (s slowly) Clean(ctx context.Context, current lake.Snapshot) (engine.Cleaning, error) {
+	s.wait()
+	c, err := s.Engine.Clean(ctx, current)
+	return slowCleaning{c, s.wait}, err
+}
+
+type slowCleaning struct {
+	engine.Cleaning
+	wait func()
+}
+
+func (s slowCleaning) Tagged(ctx context.Context) ([]lake.Version, error) {
+	s.wait()
+	return s.Cleaning.Tagged(ctx)
+}
+
+func (s slowCleaning) Unneeded(ctx context.Context, l engine.CleanLimits) iter.Seq2[engine.Garbage, error] {
+	return func(yield func(engine.Garbage, error) bool) {
+		s.wait()
+		for g, err := range s.Cleaning.Unneeded(ctx, l) {
+			if !yield(g, err) {
+				return
+			}
+		}
+		s.wait()
+	}
+}
+
+// TestAListingMayTakeLongerThanTheLease: in a table of which nearly everything is
+// needed, a page of garbage is long in coming. Without a beat beside the listing the
+// lease ran out at the same place in every attempt.
+func TestAListingMayTakeLongerThanTheLease(t *testing.T) {
+	r := reclaiming(t, atOnce(2))
+	table := r.Appended(t, name, 8)
+	step := r.Intend(t, table)
+	_, err := r.compact(step)
+	require.NoError(t, err)
+
+	waits := 0
+	// wait returns when the lease was renewed while somebody waited for the store.
+	wait := func() {
+		waits++
+		begun := r.Procedure(t, step.Ref()).Deadline
+		assert.Eventually(t, func() bool { return r.Procedure(t, step.Ref()).Deadline.After(begun) }, 5*time.Second, time.Millisecond)
+	}
+	r.opts.Lease, r.opts.Beat = lease.Options{TTL: time.Second}, 10*time.Millisecond
+	a, err := maintain.New(r.catalog, r.starts, map[string]maintain.Engine{enginelance.Name: slowly{r.engine, wait}}, r.opts)
+	require.NoError(t, err)
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	r.env = suite.NewTestActivityEnvironment()
+	r.env.SetTestTimeout(time.Minute)
+	r.env.RegisterActivityWithOptions(a.Reclaim, activity.RegisterOptions{Name: workflows.MaintenanceReclaim})
+	out, err := r.reclaim(step)
+	require.NoError(t, err)
+	require.True(t, out.Over)
+	require.GreaterOrEqual(t, waits, 6)
+	r.requireExactly(t, table)
 }

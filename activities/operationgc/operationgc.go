@@ -195,6 +195,9 @@ func (p *pass) forget(ctx context.Context, page []catalog.OperationRecord) error
 		}, ops...)
 		if err == nil {
 			p.seen, p.removed, ops = 0, p.removed+int64(len(ops)), nil
+			// A page is thirty commits, which a metastore that is slow takes longer
+			// for than an attempt that is silent lives.
+			activity.RecordHeartbeat(ctx, p.removed)
 		}
 		return err
 	}

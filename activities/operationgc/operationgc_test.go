@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
 
@@ -280,4 +281,23 @@ func BenchmarkForget(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(float64(old*b.N)/took.Seconds(), "removed/s")
 	b.ReportMetric(float64(appended.Load())/took.Seconds(), "appended/s")
+}
+
+// TestItReportsBetweenTheCommitsOfAPage: one page is some thirty commits. Over a
+// slow metastore they take longer than an attempt that says nothing lives.
+func TestItReportsBetweenTheCommitsOfAPage(t *testing.T) {
+	f := setup(t, inMemory(t), operationgc.Options{})
+	f.Operations(t, 900, ago(tooOld))
+	f.plan(t)
+	var commits, silent atomic.Int64
+	f.store.before = func(metastore.Txn) error {
+		commits.Add(1)
+		return nil
+	}
+	f.env.SetOnActivityHeartbeatListener(func(*activity.Info, converter.EncodedValues) {
+		silent.CompareAndSwap(0, commits.Load())
+	})
+	f.finish(t)
+	require.Greater(t, commits.Load(), int64(20))
+	require.EqualValues(t, 2, silent.Load(), "the claim and the first commit")
 }
