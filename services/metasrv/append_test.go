@@ -26,6 +26,7 @@ import (
 	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/engine/enginetest"
 	"github.com/lakeplane/lake/internal/appendwire"
+	"github.com/lakeplane/lake/internal/grpcerr"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/metastore"
 	"github.com/lakeplane/lake/metastore/memory"
@@ -248,8 +249,10 @@ func TestFreeRoomIsNeverRefused(t *testing.T) {
 	requireEach(t, a, 100)
 }
 
-// TestWaitingAppendsShareOneVersion holds a commit up while 16 others arrive.
+// TestWaitingAppendsShareOneVersion holds a commit up while 20 others arrive: as
+// many as a version takes in share the next one, and the rest the one after.
 func TestWaitingAppendsShareOneVersion(t *testing.T) {
+	const waiting = catalog.MaxGroup + 4
 	a := start(t, func(o *metasrv.Options) { o.Append.Concurrent, o.Append.BufferedBytes = 64, 64*lake.MaxAppendBytes })
 	a.create(t, "a", "t")
 	hold, holding := make(chan struct{}), make(chan struct{})
@@ -263,7 +266,7 @@ func TestWaitingAppendsShareOneVersion(t *testing.T) {
 		return next()
 	})
 	var wg sync.WaitGroup
-	versions := make([]atomic.Uint64, catalog.MaxGroup+1)
+	versions := make([]atomic.Uint64, waiting+1)
 	run := func(i int) {
 		wg.Go(func() {
 			r, err := a.put(t.Context(), newOp(t, "a", "t", int64(i)))
@@ -276,23 +279,25 @@ func TestWaitingAppendsShareOneVersion(t *testing.T) {
 	}
 	run(0)
 	<-holding
-	for i := range catalog.MaxGroup {
+	for i := range waiting {
 		run(i + 1)
 	}
 	require.Eventually(t, func() bool {
 		a.engine.mu.Lock()
 		defer a.engine.mu.Unlock()
-		return a.engine.staged == catalog.MaxGroup+1
+		return a.engine.staged == waiting+1
 	},
 		10*time.Second, time.Millisecond)
 	time.Sleep(20 * time.Millisecond) // the last one goes from staged to waiting
 	close(hold)
 	wg.Wait()
-	require.EqualValues(t, 2, versions[0].Load())
-	for i := range catalog.MaxGroup {
-		require.EqualValues(t, 3, versions[i+1].Load(), "append %d", i)
+	members := map[uint64]int{}
+	for i := range versions {
+		members[versions[i].Load()]++
 	}
-	requireEach(t, a, catalog.MaxGroup+1)
+	require.EqualValues(t, 2, versions[0].Load())
+	require.Equal(t, map[uint64]int{2: 1, 3: catalog.MaxGroup, 4: waiting - catalog.MaxGroup}, members)
+	requireEach(t, a, waiting+1)
 }
 
 // TestDuplicatesInFlightRunOnce sends one operation many times at once.
@@ -628,6 +633,109 @@ func TestNotTheLeader(t *testing.T) {
 	requireCode(t, codes.Unavailable, err)
 	_, err = follower.catalog.GetTable(t.Context(), &lakepb.GetTableRequest{Name: nameOf("a", "t")})
 	require.NoError(t, err)
+}
+
+// TestWhoDoesNotLeadReadsNothing: a client is refused before it sends megabytes.
+func TestWhoDoesNotLeadReadsNothing(t *testing.T) {
+	a := start(t, func(o *metasrv.Options) { o.Election = catalog.ElectionOptions{TTL: time.Hour} })
+	require.Eventually(t, a.Leading, 20*time.Second, time.Millisecond)
+	a.create(t, "a", "t")
+	b := startOn(t, a.store.Store, a.engine.Engine, func(o *metasrv.Options) { o.Election = catalog.ElectionOptions{} })
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	stream, err := b.flight.DoPut(ctx)
+	require.NoError(t, err)
+	_, err = stream.Recv()
+	requireCode(t, codes.Unavailable, err, "not the leader")
+}
+
+// unsure lets the next commit of a version apply or not, and lose every answer
+// of it: those of the tries, and those of the reads that would tell. then, if not
+// nil, is called when the authority gives up on that commit.
+func (a *authority) unsure(applies bool, then func()) {
+	var silent, over atomic.Bool
+	tries := 0
+	a.store.set(func(txn metastore.Txn, next func() error) error {
+		if over.Load() || !advances(txn) {
+			return next()
+		}
+		silent.Store(true)
+		if tries++; tries == 1 && applies {
+			_ = next()
+		}
+		return metastore.ErrUnknownOutcome
+	})
+	a.store.setGet(func(key string) error {
+		switch {
+		case over.Load() || !silent.Load():
+			return nil
+		case strings.HasPrefix(key, "append-operation/") && tries < 6:
+			return metastore.ErrRetryable
+		}
+		if strings.HasPrefix(key, "append-operation/") { // the read after the last try
+			over.Store(true)
+			if then != nil {
+				then()
+			}
+			return metastore.ErrRetryable
+		}
+		return nil
+	})
+}
+
+// advances reports whether a transaction is the commit of a version with an
+// append.
+func advances(txn metastore.Txn) bool {
+	return slices.ContainsFunc(txn.Ops, func(o metastore.Op) bool { return strings.HasPrefix(o.Key, "append-operation/") })
+}
+
+// TestACommitOfUnknownOutcome: the authority finds out itself what became of it,
+// and never takes it for refused while it cannot.
+func TestACommitOfUnknownOutcome(t *testing.T) {
+	for _, applies := range []bool{true, false} {
+		t.Run(fmt.Sprintf("applied %t", applies), func(t *testing.T) {
+			a := start(t)
+			a.create(t, "a", "t")
+			a.unsure(applies, nil)
+			r, err := a.put(t.Context(), newOp(t, "a", "t", 0))
+			require.NoError(t, err)
+			require.EqualValues(t, 2, r.GetVersion())
+			require.Equal(t, applies, r.GetReplayed(), "the record of the operation tells, not a conflict with it")
+			requireEach(t, a, 1)
+		})
+	}
+	t.Run("and it cannot be found out", func(t *testing.T) {
+		a := start(t)
+		a.create(t, "a", "t")
+		a.unsure(true, func() {
+			a.store.setGet(func(key string) error {
+				if strings.HasPrefix(key, "append-operation/") {
+					return metastore.ErrRetryable
+				}
+				return nil
+			})
+		})
+		o := newOp(t, "a", "t", 0)
+		_, err := a.put(t.Context(), o)
+		require.Equal(t, lake.Undetermined, lake.KindOf(grpcerr.FromStatus(err)), "%v", err)
+		a.store.setGet(nil)
+		r, err := a.put(t.Context(), o)
+		require.NoError(t, err)
+		require.True(t, r.GetReplayed())
+		requireEach(t, a, 1)
+	})
+	t.Run("and the next attempt is refused", func(t *testing.T) {
+		storage := &spoiled{Engine: enginetest.NewMemory()}
+		store := memory.New()
+		defer store.Close()
+		a := startOn(t, store, storage)
+		a.create(t, "a", "t")
+		o := newOp(t, "a", "t", 0)
+		a.unsure(false, func() { storage.bad.Store(&o.command.Operation) })
+		_, err := a.put(t.Context(), o)
+		require.Equal(t, lake.Undetermined, lake.KindOf(grpcerr.FromStatus(err)), "what was sent before may still arrive: %v", err)
+		require.ErrorContains(t, err, "spoiled")
+	})
 }
 
 func TestTablesCommitApart(t *testing.T) {

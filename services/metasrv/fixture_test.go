@@ -71,11 +71,12 @@ func as(ctx context.Context, token string) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
 }
 
-// hooked is a store whose commits a test may disturb.
+// hooked is a store whose commits and reads a test may disturb.
 type hooked struct {
 	metastore.Store
 	mu     sync.Mutex
 	commit func(txn metastore.Txn, next func() error) error
+	get    func(key string) error
 }
 
 func (h *hooked) set(f func(txn metastore.Txn, next func() error) error) {
@@ -93,6 +94,25 @@ func (h *hooked) Commit(ctx context.Context, txn metastore.Txn) error {
 		return next()
 	}
 	return f(txn, next)
+}
+
+// setGet lets f refuse reads.
+func (h *hooked) setGet(f func(key string) error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.get = f
+}
+
+func (h *hooked) Get(ctx context.Context, key string) (metastore.Record, error) {
+	h.mu.Lock()
+	f := h.get
+	h.mu.Unlock()
+	if f != nil {
+		if err := f(key); err != nil {
+			return metastore.Record{}, err
+		}
+	}
+	return h.Store.Get(ctx, key)
 }
 
 // disturbed is an engine whose calls a test may disturb.
