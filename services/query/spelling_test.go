@@ -5,7 +5,10 @@ package query_test
 import (
 	"testing"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // A statement may name one table with the catalog and without, and in several
@@ -28,5 +31,38 @@ func TestOneTableUnderSeveralNames(t *testing.T) {
 		got, err := run(t, c, sql)
 		require.NoError(t, err, sql)
 		require.Equal(t, "{\"n\":2}\n", got.json(t), sql)
+	}
+}
+
+// SQL tells no case of A to Z apart, and that of every other letter. A column that
+// is read without the engine has the names it has there, and a condition is not
+// taken for one on a column of another name.
+func TestNamesAreTheEngines(t *testing.T) {
+	s := newStack(t)
+	c, tables := s.client(t), s.catalog(t)
+	i64 := arrow.PrimitiveTypes.Int64
+	inner := arrow.NewSchema([]arrow.Field{{Name: "id", Type: i64}, {Name: "Ä", Type: i64}, {Name: "\u212a", Type: i64}}, nil) // KELVIN SIGN
+	outer := arrow.NewSchema([]arrow.Field{{Name: "id", Type: i64}, {Name: "ä", Type: i64}, {Name: "Tag", Type: i64}}, nil)
+	for name, rec := range map[string]arrow.RecordBatch{
+		"lab.inner": rows(t, inner, `[{"id":1,"Ä":7,"`+"\u212a"+`":7}]`), "lab.outer": rows(t, outer, `[{"id":1,"ä":5,"Tag":6}]`),
+	} {
+		_, err := appendRows(t, c, create(t, tables, name, rec.Schema()), rec, false)
+		require.NoError(t, err)
+	}
+	for _, sql := range []string{
+		`SELECT id FROM lab.outer WHERE EXISTS (SELECT 1 FROM lab.inner WHERE "ä" = 5)`,
+		`SELECT id FROM lab.outer o WHERE EXISTS (SELECT 1 FROM lab.inner i WHERE "ä" = o."ä" AND "ä" BETWEEN 4 AND 6)`,
+		`SELECT ID FROM lab.outer WHERE TAG = 6`,
+		`SELECT count(tag)::BIGINT AS id FROM lab.outer WHERE "tAG" > 0`,
+		`SELECT id FROM lab.inner WHERE "Ä" = 7`,
+	} {
+		require.Equal(t, []int64{1}, ids(mustRun(t, c, sql).batches), sql)
+	}
+	for _, sql := range []string{
+		`SELECT "ä" FROM lab.inner`, `SELECT "ä" + 1 FROM lab.inner`, `SELECT k FROM lab.inner`, `SELECT k + 1 FROM lab.inner`, `SELECT sum(k) FROM lab.inner`,
+		`SELECT id FROM lab.inner WHERE "ä" = 7`, `SELECT id FROM lab.inner WHERE k IS NULL`, `SELECT count(*) FROM lab.inner GROUP BY k`,
+	} {
+		_, err := run(t, c, sql)
+		require.Equal(t, codes.InvalidArgument, status.Code(err), sql)
 	}
 }

@@ -4,11 +4,11 @@ package direct
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
 	sqlengine "github.com/lakeplane/lake/services/query/engine"
+	"github.com/lakeplane/lake/services/query/tree"
 )
 
 // Plan describes the result as the SQL engine would, given the table's schema and
@@ -20,7 +20,7 @@ func (s *Statement) Plan(table *arrow.Schema, params arrow.RecordBatch) (plan sq
 		return plan, false
 	}
 	for i, f := range fields {
-		same := func(other arrow.Field) bool { return strings.EqualFold(f.Name, other.Name) }
+		same := func(other arrow.Field) bool { return tree.SameName(f.Name, other.Name) }
 		if slices.ContainsFunc(fields[:i], same) {
 			return plan, false
 		}

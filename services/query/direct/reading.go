@@ -4,7 +4,6 @@ package direct
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -12,6 +11,7 @@ import (
 	sqlengine "github.com/lakeplane/lake/services/query/engine"
 	"github.com/lakeplane/lake/services/query/fold"
 	"github.com/lakeplane/lake/services/query/rowfilter"
+	"github.com/lakeplane/lake/services/query/tree"
 )
 
 // Reading is a statement over the columns of its table.
@@ -102,11 +102,11 @@ func (s *Statement) plainNames(table *arrow.Schema) bool {
 	return s.Qualifier == "" || !hasColumn(table, s.Qualifier)
 }
 
-// columnNamed finds a column without regard to case, as SQL does. Two that
+// columnNamed finds a column as SQL does, see [tree.SameName]. Two that
 // match are the engine's to tell apart.
 func columnNamed(table *arrow.Schema, name string) (at int, ok bool) {
 	for i := range table.NumFields() {
-		if strings.EqualFold(table.Field(i).Name, name) {
+		if tree.SameName(table.Field(i).Name, name) {
 			if ok {
 				return 0, false
 			}
@@ -118,7 +118,7 @@ func columnNamed(table *arrow.Schema, name string) (at int, ok bool) {
 
 func hasColumn(table *arrow.Schema, name string) bool {
 	for i := range table.NumFields() {
-		if strings.EqualFold(table.Field(i).Name, name) {
+		if tree.SameName(table.Field(i).Name, name) {
 			return true
 		}
 	}

@@ -110,7 +110,7 @@ func (s *names) column(v any) (name string, ok bool) {
 	}
 	if len(parts) == 2 {
 		table, _ := parts[0].(string)
-		if s.qualified = true; !strings.EqualFold(table, s.table) {
+		if s.qualified = true; !tree.SameName(table, s.table) {
 			return "", false
 		}
 		parts = parts[1:]
@@ -122,7 +122,7 @@ func (s *names) column(v any) (name string, ok bool) {
 // star takes all columns, with the name of the table or without.
 func (s *names) star(n tree.Object) bool {
 	table, _ := n["relation_name"].(string)
-	return tree.NothingBut(n, "class", "type", "query_location", "relation_name") && (table == "" || strings.EqualFold(table, s.table))
+	return tree.NothingBut(n, "class", "type", "query_location", "relation_name") && (table == "" || tree.SameName(table, s.table))
 }
 
 // tableName is the name that a table has in its statement.

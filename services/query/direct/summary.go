@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/lakeplane/lake/services/query/tree"
 )
@@ -134,7 +133,7 @@ func (s reader) resultColumn(n tree.Object) (at int, ok bool) {
 		if at, known, ok := s.given(name); known {
 			return at, ok && !s.names.qualified // which says that a column of the table is meant
 		}
-		at = slices.IndexFunc(s.Columns, func(c Column) bool { return c.Func == 0 && strings.EqualFold(c.Name, name) })
+		at = slices.IndexFunc(s.Columns, func(c Column) bool { return c.Func == 0 && tree.SameName(c.Name, name) })
 		return at, at >= 0
 	case "FUNCTION":
 		call, ok := s.names.call(n)
@@ -156,7 +155,7 @@ func (s reader) resultColumn(n tree.Object) (at int, ok bool) {
 // several have it.
 func (s *Statement) given(name string) (at int, known, ok bool) {
 	for i, c := range s.Columns {
-		if c.As != "" && strings.EqualFold(c.As, name) {
+		if c.As != "" && tree.SameName(c.As, name) {
 			if known {
 				return 0, true, false
 			}
@@ -168,5 +167,5 @@ func (s *Statement) given(name string) (at int, known, ok bool) {
 
 // same reports whether two columns have the same values.
 func (c Column) same(other Column) bool {
-	return c.Func == other.Func && strings.EqualFold(c.Name, other.Name) && strings.EqualFold(c.Filter, other.Filter)
+	return c.Func == other.Func && tree.SameName(c.Name, other.Name) && tree.SameName(c.Filter, other.Filter)
 }

@@ -4,12 +4,12 @@ package prune
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/lakeplane/lake/lake/predicate"
 	"github.com/lakeplane/lake/services/query/literal"
+	"github.com/lakeplane/lake/services/query/tree"
 )
 
 // op is a comparison of a column with a constant.
@@ -292,11 +292,11 @@ func (b *binder) find(name []string) (int, bool) {
 			return 0, false
 		}
 	case 2:
-		if !strings.EqualFold(name[0], own.name) || b.ambiguous(own.name) {
+		if !tree.SameName(name[0], own.name) || b.ambiguous(own.name) {
 			return 0, false
 		}
 	default:
-		if own.name != own.ref.Table || !strings.EqualFold(name[0], own.ref.Schema) || !strings.EqualFold(name[1], own.name) || b.ambiguous(own.name) {
+		if own.name != own.ref.Table || !tree.SameName(name[0], own.ref.Schema) || !tree.SameName(name[1], own.name) || b.ambiguous(own.name) {
 			return 0, false
 		}
 	}
@@ -305,7 +305,7 @@ func (b *binder) find(name []string) (int, bool) {
 
 // elsewhere reports whether a name alone may mean a column of another table.
 func (b *binder) elsewhere(name string) bool {
-	if slices.ContainsFunc(b.scope.using, func(s string) bool { return strings.EqualFold(s, name) }) {
+	if slices.ContainsFunc(b.scope.using, func(s string) bool { return tree.SameName(s, name) }) {
 		return true
 	}
 	for i, t := range b.tables {
@@ -325,7 +325,7 @@ func (b *binder) elsewhere(name string) bool {
 // ambiguous reports whether a qualifier may mean something else: another table,
 // or a column with fields.
 func (b *binder) ambiguous(qualifier string) bool {
-	same := func(s string) bool { return strings.EqualFold(s, qualifier) }
+	same := func(s string) bool { return tree.SameName(s, qualifier) }
 	if slices.ContainsFunc(b.scope.others, same) {
 		return true
 	}
@@ -340,11 +340,11 @@ func (b *binder) ambiguous(qualifier string) bool {
 	return false
 }
 
-// indexOf finds the one column of a name, without regard to case.
+// indexOf finds the one column of a name, see [tree.SameName].
 func indexOf(s *arrow.Schema, name string) (int, bool) {
 	found := -1
 	for i, f := range s.Fields() {
-		if strings.EqualFold(f.Name, name) {
+		if tree.SameName(f.Name, name) {
 			if found >= 0 {
 				return 0, false
 			}

@@ -123,3 +123,24 @@ func Names(text string) map[string]bool {
 	}
 	return set
 }
+
+// SameName reports whether SQL takes two names for one. It tells A from a not
+// apart, and so on to Z, but all other letters: ä is not Ä.
+func SameName(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range len(a) {
+		if lower(a[i]) != lower(b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + ('a' - 'A')
+	}
+	return c
+}

@@ -77,3 +77,12 @@ func TestTablesAndStars(t *testing.T) {
 func TestNames(t *testing.T) {
 	require.Equal(t, map[string]bool{"upper": true, "#": true}, Names("# of a list\nupper\n\n # more\n#\n"))
 }
+
+func TestSameName(t *testing.T) {
+	for _, same := range [][2]string{{"", ""}, {"id", "ID"}, {"aZ_9", "Az_9"}, {"ä", "ä"}, {"Täg", "täG"}} {
+		require.True(t, SameName(same[0], same[1]), same)
+	}
+	for _, other := range [][2]string{{"a", "b"}, {"a", "aa"}, {"ä", "Ä"}, {"k", "\u212a"}, {"s", "ſ"}, {"[", "{"}, {"@", "`"}} {
+		require.False(t, SameName(other[0], other[1]), other)
+	}
+}
