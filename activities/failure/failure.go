@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/lakeplane/lake/lake"
@@ -55,6 +56,10 @@ const maxText = 512
 // Of returns err as Temporal should keep it, nil for nil. The end of ctx passes
 // through, since it means that Temporal or the worker stopped the attempt. The
 // full text of an unclassified error goes to log only.
+//
+// The line in log is the only one: the failure is marked as benign, or Temporal's
+// SDK would report each attempt a second time, as an error, also where another run
+// merely holds the lease.
 func Of(ctx context.Context, log *slog.Logger, err error) error {
 	if err == nil {
 		return nil
@@ -63,10 +68,19 @@ func Of(ctx context.Context, log *slog.Logger, err error) error {
 		return ctx.Err()
 	}
 	kind := lake.KindOf(err)
-	log.WarnContext(ctx, "activity failed", "kind", kind.String(), "retryable", retryable[kind], "error", err)
+	log.WarnContext(ctx, "activity failed", append(attempt(ctx), "kind", kind.String(), "retryable", retryable[kind], "error", err)...)
 	return temporal.NewApplicationErrorWithOptions(Text(err), kind.String(), temporal.ApplicationErrorOptions{
-		NonRetryable: !retryable[kind],
+		NonRetryable: !retryable[kind], Category: temporal.ApplicationErrorCategoryBenign,
 	})
+}
+
+// attempt is what a line in the log says of the running activity.
+func attempt(ctx context.Context) []any {
+	if !activity.IsActivity(ctx) {
+		return nil
+	}
+	info := activity.GetInfo(ctx)
+	return []any{"procedure", info.WorkflowExecution.ID, "run", info.WorkflowExecution.RunID, "activity", info.ActivityType.Name, "attempt", info.Attempt}
 }
 
 // Text is err in words fit for Temporal and for records: classified errors

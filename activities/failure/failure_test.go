@@ -11,7 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"go.temporal.io/sdk/activity"
+	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
 
 	"github.com/lakeplane/lake/lake"
 )
@@ -74,5 +77,30 @@ func TestOfPassesTheEndOfTheContext(t *testing.T) {
 	}
 	if Of(ctx, log, nil) != nil {
 		t.Error("nil became an error")
+	}
+}
+
+// TestAFailureIsLoggedOnceAndSaysWhereItHappened: a second line by Temporal's SDK, of
+// level ERROR, would raise alarms for what is tried again.
+func TestAFailureIsLoggedOnceAndSaysWhereItHappened(t *testing.T) {
+	var text bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&text, nil))
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(sdklog.NewStructuredLogger(log))
+	env := suite.NewTestActivityEnvironment()
+	env.RegisterActivityWithOptions(func(ctx context.Context) error {
+		return Of(ctx, log, lake.Errorf(lake.Conflict, "somebody holds it"))
+	}, activity.RegisterOptions{Name: "DropTable.Begin"})
+	if _, err := env.ExecuteActivity("DropTable.Begin"); err == nil {
+		t.Fatal("no failure")
+	}
+	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
+	if len(lines) != 1 || !strings.Contains(lines[0], "level=WARN") {
+		t.Fatalf("want one line: %q", lines)
+	}
+	for _, want := range []string{"somebody holds it", "activity=DropTable.Begin", "attempt=1", "procedure=", "run="} {
+		if !strings.Contains(lines[0], want) {
+			t.Errorf("%q says nothing of %q", lines[0], want)
+		}
 	}
 }

@@ -39,7 +39,10 @@ func (r Runner) Run(ctx context.Context, kind, id string, body func(context.Cont
 	}
 	var held *HeldError
 	if errors.As(err, &held) {
-		return temporal.NewApplicationErrorWithOptions(held.Error(), workflows.HeldFailure, temporal.ApplicationErrorOptions{NonRetryable: true})
+		// An order that is obeyed is no error, and not logged as one.
+		return temporal.NewApplicationErrorWithOptions(held.Error(), workflows.HeldFailure, temporal.ApplicationErrorOptions{
+			NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign,
+		})
 	}
 	if err == nil {
 		if err = body(ctx, l); err != nil && ctx.Err() == nil {
