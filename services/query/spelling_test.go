@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	lanceengine "github.com/lakeplane/lake/engine/lance"
 )
 
 // A statement may name one table with the catalog and without, and in several
@@ -38,7 +40,7 @@ func TestOneTableUnderSeveralNames(t *testing.T) {
 // is read without the engine has the names it has there, and a condition is not
 // taken for one on a column of another name.
 func TestNamesAreTheEngines(t *testing.T) {
-	s := newStack(t)
+	s := newStack(t, func(o *lanceengine.Options) { o.HoldBytes, o.StatsBytes = -1, 1 })
 	c, tables := s.client(t), s.catalog(t)
 	i64 := arrow.PrimitiveTypes.Int64
 	inner := arrow.NewSchema([]arrow.Field{{Name: "id", Type: i64}, {Name: "Ä", Type: i64}, {Name: "\u212a", Type: i64}}, nil) // KELVIN SIGN
