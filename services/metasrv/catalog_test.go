@@ -21,6 +21,7 @@ import (
 
 	"github.com/lakeplane/lake/api/lakepb"
 	"github.com/lakeplane/lake/catalog"
+	"github.com/lakeplane/lake/internal/grpcerr"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/metastore"
 	"github.com/lakeplane/lake/services/metasrv"
@@ -119,6 +120,54 @@ func TestRacingCreatesHaveOneWinner(t *testing.T) {
 	winner := <-made
 	a.stop()
 	require.NotContains(t, swept, lake.Location(winner.GetSnapshot().GetLocation()))
+}
+
+// TestWhatWasRegisteredIsNotSwept: a create that fails after its table was
+// registered leaves a table, and nothing of it is deleted.
+func TestWhatWasRegisteredIsNotSwept(t *testing.T) {
+	for failure, disturb := range map[string]func(*authority){
+		"its commit has no answer": func(a *authority) {
+			registered := false
+			a.store.set(func(txn metastore.Txn, next func() error) error {
+				if !slices.ContainsFunc(txn.Ops, func(o metastore.Op) bool { return o.Key == "tbl/a/t" }) {
+					return next()
+				}
+				if !registered {
+					registered = true
+					require.NoError(t, next())
+					a.store.setGet(func(key string) error {
+						if key == "tbl/a/t" {
+							return metastore.ErrRetryable
+						}
+						return nil
+					})
+				}
+				return metastore.ErrUnknownOutcome
+			})
+		},
+		"it cannot be published": func(a *authority) {
+			a.engine.set(func(d *disturbed) {
+				d.publish = func(lake.Snapshot) error { return lake.Errorf(lake.Unavailable, "the object store is away") }
+			})
+		},
+	} {
+		t.Run(failure, func(t *testing.T) {
+			swept := make(chan lake.Location, 8)
+			a := start(t, func(o *metasrv.Options) {
+				o.Sweep = func(_ context.Context, loc lake.Location) error { swept <- loc; return nil }
+			})
+			disturb(a)
+			_, err := a.catalog.CreateTable(t.Context(), &lakepb.CreateTableRequest{Name: nameOf("a", "t"), Schema: schemaBytes(ints)})
+			require.Equal(t, lake.Undetermined, lake.KindOf(grpcerr.FromStatus(err)), "%v", err)
+			a.store.set(nil)
+			a.store.setGet(nil)
+			a.engine.set(func(d *disturbed) { d.publish = nil })
+			_, err = a.put(t.Context(), newOp(t, "a", "t", 0))
+			require.NoError(t, err)
+			a.stop() // waits for what was begun
+			require.Empty(t, swept)
+		})
+	}
 }
 
 func TestCreateWithALostAnswer(t *testing.T) {
