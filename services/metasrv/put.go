@@ -78,7 +78,7 @@ func (s *Server) put(ctx context.Context, stream putStream) (appended, error) {
 		return appended{}, err
 	}
 	room.shrink(in.bytes)
-	return s.runOrJoin(ctx, p.Tenant, in, room)
+	return s.runOrJoin(ctx, p.Tenant, in, room, s.hands.do)
 }
 
 // announcedSize is how large the payload may become, in bytes: what the client
@@ -108,26 +108,51 @@ func (s *Server) receive(stream putStream, p access.Principal, limit int64) (*pa
 	})
 }
 
-// runOrJoin starts the operation, or waits for the run under way. room goes
-// with the payload.
-func (s *Server) runOrJoin(ctx context.Context, tenant string, in *payload, room *permit) (appended, error) {
-	run, begun, err := s.enlist(tenant, in, room)
-	if err != nil {
-		return appended{}, err
+// runOrJoin runs the operation by begin, or waits for the run under way. room
+// goes with the payload.
+//
+// A run that was under way before this call may have been refused for what was
+// true before it, as that there was no table yet: then the operation is tried
+// once more. What a run that began later is told was true during this call.
+func (s *Server) runOrJoin(ctx context.Context, tenant string, in *payload, room *permit, begin func(execute func())) (appended, error) {
+	for late := false; ; late = true {
+		run, begun, err := s.enlist(tenant, in, room)
+		if err != nil {
+			return appended{}, err
+		}
+		if begun {
+			begin(func() { s.execute(run, in, room) })
+			return run.outcome(ctx, begun)
+		}
+		result, err := run.outcome(ctx, begun)
+		if late || !definite(err) {
+			room.leave()
+			return result, err
+		}
 	}
-	if begun {
-		s.hands.do(func() { s.execute(run, in, room) })
+}
+
+// definite reports whether an append was refused for good.
+func definite(err error) bool {
+	switch lake.KindOf(err) {
+	case lake.Undetermined, lake.Unavailable, lake.Exhausted:
+		return false
 	}
-	return run.outcome(ctx, begun)
+	return err != nil
 }
 
 // enlist makes the operation one under way, which the caller then executes, or
-// finds the run that it is part of.
+// finds the run that it is part of. Who waits for another's run keeps its bytes,
+// and no slot.
 func (s *Server) enlist(tenant string, in *payload, room *permit) (run *operationRun, begun bool, err error) {
 	run, begun, err = s.inflight.join(operationKey{tenant, in.command.Table, in.command.Operation}, in.digest)
-	if !begun {
+	if err != nil {
 		room.leave()
-		return run, false, err
+		return nil, false, err
+	}
+	if !begun {
+		room.stage()
+		return run, false, nil
 	}
 	if err := s.begin(); err != nil {
 		room.leave()

@@ -202,14 +202,7 @@ func (c *session) take(ctx context.Context, m *flight.FlightData, id lake.Operat
 
 // run executes the append here, or waits for another that does.
 func (c *session) run(ctx context.Context, p *payload, room *permit) (*lakepb.AppendResult, error) {
-	run, begun, err := c.server.enlist(c.principal.Tenant, p, room)
-	if err != nil {
-		return nil, err
-	}
-	if begun {
-		c.server.execute(run, p, room)
-	}
-	result, err := run.outcome(ctx, begun)
+	result, err := c.server.runOrJoin(ctx, c.principal.Tenant, p, room, func(execute func()) { execute() })
 	if err != nil {
 		return nil, err
 	}
