@@ -7,13 +7,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -41,9 +38,10 @@ type csvReader struct {
 
 // csvColumn is a column and how its fields are parsed.
 type csvColumn struct {
-	name   string
-	dt     arrow.DataType
-	append appendFunc
+	name       string
+	dt         arrow.DataType
+	append     appendFunc
+	holdsEmpty bool // a quoted empty field is a value
 }
 
 func openCSV(ctx context.Context, f *countedFile, path string, opts Options) (reader, error) {
@@ -101,10 +99,11 @@ func (r *csvReader) start() error {
 		_, _ = text.Discard(len(byteOrderMark))
 		head = head[len(byteOrderMark):]
 	}
+	end := lineEnd(head)
 	if r.comma == 0 {
-		r.comma = findDelimiter(head, strings.HasSuffix(strings.TrimSuffix(r.path, ".gz"), ".tsv"))
+		r.comma = findDelimiter(head, end, extensionOf(r.path) == ".tsv")
 	}
-	r.records = newCSVRecords(text, r.comma)
+	r.records = newCSVRecords(text, r.comma, end)
 	return nil
 }
 
@@ -123,7 +122,7 @@ func (r *csvReader) restart() error {
 // text is the file's text, decompressed.
 func (r *csvReader) text() (*bufio.Reader, error) {
 	plain := bufio.NewReaderSize(r.file, sampleBytes)
-	if filepath.Ext(r.path) != ".gz" {
+	if !isGzip(r.path) {
 		return plain, nil
 	}
 	unpacked, err := gzip.NewReader(plain)
@@ -173,76 +172,13 @@ func (r *csvReader) next(context.Context) (arrow.RecordBatch, error) {
 
 func (r *csvReader) add(record []string) error {
 	for i, text := range record {
-		if text == "" {
+		if text == "" && !(r.records.quoted[i] && r.columns[i].holdsEmpty) {
 			r.builder.Field(i).AppendNull()
 			continue
 		}
 		if err := r.columns[i].append(r.builder.Field(i), text); err != nil {
-			return lake.Errorf(lake.Invalid, "line %d: column %q: %w", r.records.line(i), r.columns[i].name, err)
+			return lake.Errorf(lake.Invalid, "line %d: column %q: %w", r.records.lineOf(i), r.columns[i].name, err)
 		}
 	}
 	return nil
-}
-
-// csvRecords reads records with bounds and with errors that say where.
-type csvRecords struct {
-	csv    *csv.Reader
-	budget *budgetReader
-}
-
-func newCSVRecords(text io.Reader, comma rune) *csvRecords {
-	budget := &budgetReader{r: text}
-	c := csv.NewReader(budget)
-	c.Comma, c.ReuseRecord = comma, true
-	return &csvRecords{c, budget}
-}
-
-// line is where field i of the last record began.
-func (r *csvRecords) line(i int) int {
-	line, _ := r.csv.FieldPos(i)
-	return line
-}
-
-// read returns the next record, good until the next call, or io.EOF.
-func (r *csvRecords) read() ([]string, error) {
-	r.budget.left = maxRecordBytes
-	record, err := r.csv.Read()
-	if err != nil {
-		return nil, r.explain(record, err)
-	}
-	for i, field := range record {
-		if !utf8.ValidString(field) {
-			return nil, lake.Errorf(lake.Invalid, "line %d: field %d is not UTF-8 text: convert the file to UTF-8", r.line(i), i+1)
-		}
-	}
-	return record, nil
-}
-
-func (r *csvRecords) explain(record []string, err error) error {
-	var at *csv.ParseError
-	switch {
-	case errors.Is(err, io.EOF):
-		return err
-	case errors.Is(err, csv.ErrFieldCount) && errors.As(err, &at):
-		return lake.Errorf(lake.Invalid, "line %d: %d fields where the first record has %d", at.StartLine, len(record), r.csv.FieldsPerRecord)
-	case errors.As(err, &at):
-		return lake.Errorf(lake.Invalid, "line %d, byte %d: %w", at.Line, at.Column, at.Err)
-	}
-	return lake.Errorf(lake.Invalid, "the CSV text is damaged or cut off: %w", err)
-}
-
-// budgetReader fails when a record takes more than its budget.
-type budgetReader struct {
-	r    io.Reader
-	left int
-}
-
-// Read implements io.Reader.
-func (b *budgetReader) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, fmt.Errorf("a record is longer than %d MiB: a quote may not be closed", maxRecordBytes>>20)
-	}
-	n, err := b.r.Read(p)
-	b.left -= n
-	return n, err
 }

@@ -17,8 +17,12 @@ import (
 func TestCSVTypesHoldEveryValueOfTheFile(t *testing.T) {
 	for values, want := range map[string]string{
 		"true|FALSE||":                  "c:bool?",
-		"1|-2||+3":                      "c:i64?",
-		"007":                           "c:i64?",
+		"1|-2||3":                       "c:i64?",
+		"0|-0|0.5|0e1|+1.5":             "c:f64?",
+		"90210|01234":                   "c:utf8?", // a number would not keep the zero
+		"-007":                          "c:utf8?",
+		"01.10|2.20":                    "c:utf8?",
+		"+4930123456|1":                 "c:utf8?", // nor the plus
 		"9223372036854775807":           "c:i64?",
 		"9223372036854775808":           "c:utf8?", // a float would not keep it
 		"1|2.5|-1e10|nan|Inf":           "c:f64?",
@@ -31,9 +35,11 @@ func TestCSVTypesHoldEveryValueOfTheFile(t *testing.T) {
 		"2024-02-29|2024-02-29 01:02":   "c:ts[us]?",
 		"2024-01-01T00:00:00.5":         "c:ts[us]?",
 		"2024-01-01 00:00:00.123456789": "c:ts[ns]?",
-		"2024-01-01 00:00:00Z|2024-01-01 00:00+02":       "c:utf8?",
-		"2024-01-01 00:00:00Z|2024-01-01T00:00:00-05:30": "c:ts[us,UTC]?",
-		"2024-01-01 00:00:00|2024-01-01 00:00:00Z":       "c:utf8?",
+		"2024-01-01 00:00:00.123456789|9999-12-31 00:00:00": "c:utf8?", // beyond nanoseconds
+		"2024-01-01 00:00:00.1234567899":                    "c:utf8?", // below nanoseconds
+		"2024-01-01 00:00:00Z|2024-01-01 00:00+02":          "c:utf8?",
+		"2024-01-01 00:00:00Z|2024-01-01T00:00:00-05:30":    "c:ts[us,UTC]?",
+		"2024-01-01 00:00:00|2024-01-01 00:00:00Z":          "c:utf8?",
 		"":          "c:utf8?",
 		"1|x":       "c:utf8?",
 		" 1| 2 ":    "c:i64?",
@@ -70,7 +76,15 @@ func TestCSVReadsItsRows(t *testing.T) {
 			ingest.Options{},
 			[]string{`{"a":"2024-01-01T00:00:00Z","b":"2024-01-02","c":"2024-01-01T00:00:00.25"}`},
 		},
-		"columns": {"a.csv", "a,b,c\n1,2,3\n", ingest.Options{Columns: []string{"c", "a"}}, []string{`{"a":1,"c":3}`}},
+		"crlf in quotes": {"a.csv", "a,b\r\n\"x\r\ny\",\"p\nq\"\r\n", ingest.Options{}, []string{`{"a":"x\r\ny","b":"p\nq"}`}},
+		"cr":             {"a.csv", "a,b\r1,\"x\ry\nz\"\r2,y", ingest.Options{}, []string{`{"a":1,"b":"x\ry\nz"}`, `{"a":2,"b":"y"}`}},
+		"cr in a field":  {"a.csv", "a,b\r\n1,x\ry\r\n", ingest.Options{}, []string{`{"a":1,"b":"x\ry"}`}},
+		"empty lines":    {"a.csv", "\na,b\n\n1,2\n\r\n\n3,4\n\n", ingest.Options{}, []string{`{"a":1,"b":2}`, `{"a":3,"b":4}`}},
+		"nulls alone":    {"a.csv", "a\n1\n\n3\n\n", ingest.Options{}, []string{`{"a":1}`, `{"a":null}`, `{"a":3}`, `{"a":null}`}},
+		"empty texts":    {"a.csv", "a,b,c\n\"\",\"\",1\n,2,\"\"\n", ingest.Options{}, []string{`{"a":"","b":null,"c":1}`, `{"a":null,"b":2,"c":null}`}},
+		"upper case":     {"A.TSV", "a\nx,y\n", ingest.Options{}, []string{`{"a":"x,y"}`}},
+		"wide delimiter": {"a.csv", "a→b\n\"1→\"→x\n", ingest.Options{Delimiter: '→'}, []string{`{"a":"1→","b":"x"}`}},
+		"columns":        {"a.csv", "a,b,c\n1,2,3\n", ingest.Options{Columns: []string{"c", "a"}}, []string{`{"a":1,"c":3}`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, rows := mustRead(t, put(t, test.file, []byte(test.text)), test.opts)
@@ -106,13 +120,33 @@ func TestCSVTakesTheTypesOfItsTable(t *testing.T) {
 	require.ErrorContains(t, err, `column "l": a CSV field cannot become list`)
 }
 
+// The sample that decides the delimiter ends wherever it ends: inside of quotes,
+// or before the first line does.
+func TestTheDelimiterIsFoundBeforeLongFields(t *testing.T) {
+	s, rows := mustRead(t, put(t, "a.csv", []byte("id;text\n"+strings.Repeat("1;\""+strings.Repeat("so, it goes\n", 400)+"\"\n", 20))), ingest.Options{})
+	require.Equal(t, []string{"id:i64?", "text:utf8?"}, format(s.Schema()))
+	require.Len(t, rows, 20)
+
+	header, row := strings.Repeat(`"a;b, c";`, 20_000)+"z\n", strings.Repeat("1;", 20_000)+"1\n"
+	s, rows = mustRead(t, put(t, "b.csv", []byte(header+row)), ingest.Options{})
+	require.Equal(t, 20_001, s.Schema().NumFields())
+	require.Len(t, rows, 1)
+}
+
+func TestColumnsOfOneNameAreManyAndQuick(t *testing.T) {
+	const columns = 100_000
+	s, rows := mustRead(t, put(t, "a.csv", []byte(strings.Repeat("x,", columns-1)+"X\n"+strings.Repeat("1,", columns-1)+"1\n")), ingest.Options{Columns: []string{"x", "x_7", "X_99999"}})
+	require.Equal(t, []string{"x:i64?", "x_7:i64?", "X_99999:i64?"}, format(s.Schema()))
+	require.Len(t, rows, 1)
+}
+
 func TestCSVMayBeCompressed(t *testing.T) {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
 	_, err := w.Write([]byte("a,b\n" + strings.Repeat("1,x\n", 20_000)))
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
-	s, rows := mustRead(t, put(t, "a.csv.gz", out.Bytes()), ingest.Options{})
+	s, rows := mustRead(t, put(t, "A.CSV.GZ", out.Bytes()), ingest.Options{})
 	require.Len(t, rows, 20_000)
 	require.Equal(t, []string{"a:i64?", "b:utf8?"}, format(s.Schema()))
 	read, total := s.Progress()

@@ -3,9 +3,9 @@
 package ingest
 
 import (
+	"bufio"
 	"bytes"
 	"context"
-	"encoding/csv"
 	"errors"
 	"io"
 	"slices"
@@ -39,36 +39,36 @@ func checkText(head []byte) error {
 
 // findDelimiter takes the delimiter that splits every record of the sample into
 // the same, largest number of fields.
-func findDelimiter(sample []byte, tabs bool) rune {
-	if len(sample) == sampleBytes {
-		if end := bytes.LastIndexByte(sample, '\n'); end >= 0 {
-			sample = sample[:end+1]
-		}
-	}
+func findDelimiter(sample []byte, end byte, tabs bool) rune {
 	best, most := ',', 1
 	if tabs {
 		best = '\t'
 	}
 	for _, comma := range []rune{',', ';', '\t', '|'} {
-		if n := evenFields(sample, comma); n > most {
+		if n := evenFields(sample, comma, end); n > most {
 			best, most = comma, n
 		}
 	}
 	return best
 }
 
-// evenFields is the number of fields in each record, or 0 when it varies.
-func evenFields(sample []byte, comma rune) int {
-	c := csv.NewReader(bytes.NewReader(sample))
-	c.Comma, c.ReuseRecord = comma, true
-	for range sampleRecords {
-		if _, err := c.Read(); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
+// evenFields is the number of fields in each record, or 0 when it varies. The
+// last record of a sample is left out where the sample may cut it off, unless
+// it is the only one.
+func evenFields(sample []byte, comma rune, end byte) int {
+	r := newCSVRecords(bufio.NewReader(bytes.NewReader(sample)), comma, end)
+	for i := range sampleRecords {
+		_, err := r.read()
+		switch {
+		case r.ended && len(sample) == sampleBytes && i > 0, errors.Is(err, io.EOF):
+			return r.width
+		case r.ended && len(sample) == sampleBytes:
+			return len(r.lines)
+		case err != nil:
 			return 0
 		}
 	}
-	return c.FieldsPerRecord
+	return r.width
 }
 
 // chooseTypes decides the type of each column: the table's where there is one,
@@ -93,7 +93,7 @@ func (r *csvReader) chooseTypes(ctx context.Context, names []string) error {
 		if parse == nil {
 			return lake.Errorf(lake.Invalid, "column %q: a CSV field cannot become %s", names[i], dt)
 		}
-		r.columns = append(r.columns, csvColumn{names[i], dt, parse})
+		r.columns = append(r.columns, csvColumn{names[i], dt, parse, isText(dt.ID()) || isBytes(dt.ID())})
 	}
 	return nil
 }
@@ -115,9 +115,6 @@ func (r *csvReader) infer(ctx context.Context, types []arrow.DataType) error {
 		if err != nil {
 			return err
 		}
-		if len(record) != len(types) {
-			return lake.Errorf(lake.Invalid, "line %d: %d fields where the first record has %d", r.records.line(0), len(record), len(types))
-		}
 		for i, text := range record {
 			if text != "" {
 				guesses[i].see(text)
@@ -132,13 +129,18 @@ func (r *csvReader) infer(ctx context.Context, types []arrow.DataType) error {
 
 // guess collects what the values of a column rule out.
 type guess struct {
-	seen                                                          bool
-	notBool, notInt, notFloat, notDate, notMoment, notLocal, nano bool
+	seen                                                    bool
+	notBool, notInt, notFloat, notDate, notMoment, notLocal bool
+	nano                                                    bool // one needs nanoseconds
+	far                                                     bool // one is out of their range
 }
 
 func (g *guess) see(text string) {
 	g.seen = true
 	text = strings.TrimSpace(text)
+	if isCode(text) {
+		g.notInt, g.notFloat = true, true
+	}
 	if !g.notBool {
 		_, ok := parseBool(text)
 		g.notBool = !ok
@@ -159,7 +161,7 @@ func (g *guess) see(text string) {
 		t, ok := parseTime(text)
 		g.notMoment = g.notMoment || !ok || !t.zoned
 		g.notLocal = g.notLocal || !ok || t.zoned
-		g.nano = g.nano || t.nano
+		g.nano, g.far = g.nano || t.nano, g.far || t.far()
 	}
 }
 
@@ -179,6 +181,8 @@ func (g *guess) dataType() arrow.DataType {
 		return arrow.PrimitiveTypes.Float64
 	case !g.notDate:
 		return arrow.FixedWidthTypes.Date32
+	case g.nano && g.far: // no unit holds all of them
+		return arrow.BinaryTypes.String
 	case !g.notLocal:
 		return &arrow.TimestampType{Unit: unit}
 	case !g.notMoment:

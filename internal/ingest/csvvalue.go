@@ -26,6 +26,17 @@ func parseBool(s string) (bool, bool) {
 	return false, false
 }
 
+// isCode says that s is written as numbers are not: with zeros in front, as
+// postal codes, or as a whole number with a plus, as telephone numbers. As a
+// number it would lose them.
+func isCode(s string) bool {
+	digits := strings.TrimPrefix(strings.TrimPrefix(s, "-"), "+")
+	if len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9' {
+		return true
+	}
+	return strings.HasPrefix(s, "+") && strings.Trim(digits, "0123456789") == ""
+}
+
 // parseInt reads a decimal integer of 64 bits.
 func parseInt(s string) (int64, bool) {
 	n, err := strconv.ParseInt(s, 10, 64)
@@ -73,13 +84,20 @@ type moment struct {
 	nano  bool // it has digits below a microsecond
 }
 
+// far says that nanoseconds since 1970 do not reach the moment.
+func (m moment) far() bool {
+	_, err := arrow.TimestampFromTime(m.t, arrow.Nanosecond)
+	return err != nil
+}
+
 // parseTime reads a date, or a date and a time separated by a space or T, with
-// an optional fraction and an optional offset (Z, +hh, +hhmm, +hh:mm).
+// an optional fraction of up to nine digits and an optional offset (Z, +hh, +hhmm,
+// +hh:mm).
 func parseTime(s string) (moment, bool) {
 	if d, ok := parseDate(s); ok {
 		return moment{t: d.ToTime()}, true
 	}
-	if len(s) < len("2006-01-02T15:04") || s[10] != ' ' && s[10] != 'T' {
+	if len(s) < len("2006-01-02T15:04") || s[10] != ' ' && s[10] != 'T' || fractionDigits(s) > 9 { // time.Parse drops further ones
 		return moment{}, false
 	}
 	for _, layout := range []string{"15:04:05", "15:04", "15:04:05Z07:00", "15:04:05Z0700", "15:04:05Z07", "15:04Z07:00"} {
@@ -89,6 +107,16 @@ func parseTime(s string) (moment, bool) {
 		}
 	}
 	return moment{}, false
+}
+
+// fractionDigits is how many digits are behind the first point or comma.
+func fractionDigits(s string) int {
+	at := strings.IndexAny(s, ".,")
+	if at < 0 {
+		return 0
+	}
+	fraction := s[at+1:]
+	return len(fraction) - len(strings.TrimLeft(fraction, "0123456789"))
 }
 
 // appendFunc parses a field that is not empty into a builder.

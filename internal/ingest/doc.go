@@ -24,6 +24,7 @@
 //	large_list                        list
 //	fixed_size_list of non-numbers    list
 //	extension types                   their storage type
+//	JSON and ENUM of Parquet          utf8
 //	INT96 of Parquet                  timestamp[us] without a zone; what is
 //	                                  below a microsecond is dropped
 //	timestamp with a zone like +02:00 timestamp with zone UTC (same instants)
@@ -42,10 +43,14 @@
 // # CSV
 //
 // The first record is the header, unless [Options.NoHeader]. The delimiter is
-// the one of , ; tab | that splits the first records most evenly. Fields may be
-// quoted with ", doubled inside. An empty field is null. A column's type is the
+// the one of , ; tab | that splits the first records most evenly. Lines end with
+// \n or \r\n, or with \r where no line ends with \n. Fields may be quoted with ",
+// doubled inside, and are kept to the byte. An empty field is null; a quoted one
+// ("") is an empty text in columns of text. An empty line is passed over, except
+// in a file of one column, where it is a null. A column's type is the
 // narrowest that holds every value of the whole file: bool (true, false), i64,
-// f64, date (2006-01-02), ts[us] (date and time, with an optional fraction),
+// f64 (both not with zeros in front, nor as a whole number with a plus: these are
+// codes), date (2006-01-02), ts[us] (date and time, with an optional fraction),
 // ts[us,UTC] (when every value has an offset), else utf8; a column without
 // values is utf8. The text must be UTF-8.
 package ingest

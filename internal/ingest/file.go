@@ -113,8 +113,7 @@ func detect(f *countedFile, path string) (format, error) {
 	case bytes.HasPrefix(head, []byte("FEA1")):
 		return format{}, lake.Errorf(lake.Invalid, "Feather version 1 is not supported: write it again as an Arrow IPC file")
 	}
-	extension := strings.ToLower(filepath.Ext(strings.TrimSuffix(path, ".gz")))
-	named, known := byName[extension]
+	named, known := byName[extensionOf(path)]
 	switch {
 	case !known:
 		return format{}, lake.Errorf(lake.Invalid, "neither its first bytes (%s) nor its name say what it is: want a Parquet, Arrow IPC or CSV file (.csv, .tsv)", show(head))
@@ -123,6 +122,13 @@ func detect(f *countedFile, path string) (format, error) {
 	}
 	return named, nil
 }
+
+// extensionOf is the lower-case extension of a file's name, without .gz.
+func extensionOf(path string) string {
+	return filepath.Ext(strings.TrimSuffix(strings.ToLower(path), ".gz"))
+}
+
+func isGzip(path string) bool { return strings.EqualFold(filepath.Ext(path), ".gz") }
 
 func show(head []byte) string {
 	if len(head) == 0 {

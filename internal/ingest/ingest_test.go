@@ -231,7 +231,7 @@ func TestNothingIsLostInATableThatExists(t *testing.T) {
 		"text to number":      {arrow.BinaryTypes.String, `"7"`, "c:i64?", "utf8 cannot become int64"},
 		"double to float":     {arrow.PrimitiveTypes.Float64, "0.1", "c:f32?", "float64 cannot become float32"},
 		"null":                {i64, "null", "c:i64", "it holds 1 nulls and the table allows none"},
-		"null inside":         {arrow.ListOf(i64), "[null]", "c:list<i64>?", "field item: it holds 1 nulls where the table allows none"},
+		"null inside":         {arrow.ListOf(i64), "[null]", "c:list<i64>?", "rows 1 to 1: column c.item holds 1 nulls and is not nullable"},
 		"list to struct":      {arrow.ListOf(i64), "[1]", "c:struct<x:i64>?", "cannot become struct"},
 		"other field":         {arrow.StructOf(field("y", i64)), `{"y":1}`, "c:struct<x:i64?>?", `struct field 1 is named "y", want "x"`},
 		"stranger":            {i64, "1", "other:i64?", `column "c" is not in the table, which has "other"`},

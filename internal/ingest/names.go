@@ -11,9 +11,10 @@ import (
 // changed. See the package comment for the rules.
 func tableNames(names []string) (out, notes []string) {
 	taken := make(map[string]bool, len(names))
+	last := make(map[string]int)
 	out = make([]string, len(names))
 	for i, name := range names {
-		out[i] = distinct(cleanName(name, i), taken)
+		out[i] = distinct(cleanName(name, i), taken, last)
 		taken[strings.ToLower(out[i])] = true
 		if out[i] != name {
 			notes = append(notes, fmt.Sprintf("column %d, %q, is named %q", i+1, name, out[i]))
@@ -31,10 +32,14 @@ func cleanName(name string, position int) string {
 	return name
 }
 
-func distinct(name string, taken map[string]bool) string {
-	candidate := name
-	for n := 1; taken[strings.ToLower(candidate)]; n++ {
-		candidate = fmt.Sprintf("%s_%d", name, n)
+// distinct returns name, with a number where it is taken. last keeps the last
+// number of each name, since trying all of them would take hours for a hundred
+// thousand columns of one name.
+func distinct(name string, taken map[string]bool, last map[string]int) string {
+	candidate, key := name, strings.ToLower(name)
+	for taken[strings.ToLower(candidate)] {
+		last[key]++
+		candidate = fmt.Sprintf("%s_%d", name, last[key])
 	}
 	return candidate
 }

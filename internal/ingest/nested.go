@@ -110,7 +110,7 @@ func withChildren(arr arrow.Array, to arrow.DataType, buffers []*memory.Buffer, 
 		}
 	}()
 	for i, child := range children {
-		data, err := convertChild(child, fields[i])
+		data, err := convertChild(child, fields[i].Type)
 		if err != nil {
 			return nil, lake.Wrap("field "+fields[i].Name, err)
 		}
@@ -121,13 +121,10 @@ func withChildren(arr arrow.Array, to arrow.DataType, buffers []*memory.Buffer, 
 	return array.MakeFromData(d), nil
 }
 
-func convertChild(child arrow.ArrayData, f arrow.Field) (arrow.ArrayData, error) {
+func convertChild(child arrow.ArrayData, to arrow.DataType) (arrow.ArrayData, error) {
 	whole := array.MakeFromData(child)
 	defer whole.Release()
-	if n := whole.NullN(); n > 0 && !f.Nullable {
-		return nil, lake.Errorf(lake.Invalid, "it holds %d nulls where the table allows none", n)
-	}
-	out, err := convert(whole, f.Type)
+	out, err := convert(whole, to)
 	if err != nil {
 		return nil, err
 	}

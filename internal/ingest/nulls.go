@@ -42,6 +42,9 @@ func clearData(data arrow.ArrayData) arrow.ArrayData {
 		data.Retain()
 		return data
 	}
+	if values, ok := data.Dictionary().(*array.Data); ok && values != nil {
+		return array.NewDataWithDictionary(data.DataType(), data.Len(), buffers, data.NullN(), data.Offset(), values)
+	}
 	return array.NewData(data.DataType(), data.Len(), buffers, children, data.NullN(), data.Offset())
 }
 

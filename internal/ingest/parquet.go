@@ -97,8 +97,8 @@ func (r *parquetReader) openColumns(ctx context.Context, fr *pqarrow.FileReader,
 	}
 	r.columns = make([]parquetColumn, len(fields))
 	for _, i := range chosen {
-		if _, err := tableType(fields[i].Type); err != nil {
-			continue // the plan refuses it, or the table's own schema decides
+		if _, err := tableType(fields[i].Type); err != nil && opts.Target == nil {
+			continue // the plan refuses it; else the table's own schema decides
 		}
 		if r.columns[i], err = r.openColumn(ctx, fr, i, 0); err != nil {
 			return columnError(fields[i].Name, err)
@@ -166,6 +166,7 @@ func (r *parquetReader) fixSchema() {
 		if _, ok := c.(*int96Column); ok {
 			fields[i].Type = int96Type
 		} else if c != nil {
+			fields[i].Type = r.textType(&r.arrowReader.Manifest.Fields[i], fields[i].Type)
 			fields[i].Type = twoLevelType(r.file.MetaData().Schema.Root().Field(i), fields[i].Type)
 		}
 	}
@@ -236,5 +237,5 @@ func (r *parquetReader) read(c parquetColumn, want int64, f arrow.Field) (arr ar
 		return nil, lake.Errorf(lake.Invalid, "%s: %w", where, err)
 	}
 	defer whole.Release()
-	return unwrapTwoLevel(clearNulls(whole), f.Type), nil
+	return asText(unwrapTwoLevel(clearNulls(whole), f.Type), f.Type), nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"github.com/lakeplane/lake/engine"
 	"github.com/lakeplane/lake/lake"
 )
 
@@ -183,6 +184,7 @@ func (p plan) apply(b arrow.RecordBatch, first int64) (arrow.RecordBatch, error)
 			}
 		}
 	}()
+	where := fmt.Sprintf("rows %d to %d", first+1, first+b.NumRows())
 	for i, at := range p.source {
 		f := p.schema.Field(i)
 		if at < 0 {
@@ -191,10 +193,15 @@ func (p plan) apply(b arrow.RecordBatch, first int64) (arrow.RecordBatch, error)
 		}
 		var err error
 		if columns[i], err = column(b.Column(at), f); err != nil {
-			return nil, columnError(p.names[at], lake.Wrap(fmt.Sprintf("rows %d to %d", first+1, first+b.NumRows()), err))
+			return nil, columnError(p.names[at], lake.Wrap(where, err))
 		}
 	}
-	return array.NewRecordBatch(p.schema, columns, b.NumRows()), nil
+	out := array.NewRecordBatch(p.schema, columns, b.NumRows())
+	if err := engine.CheckNulls(p.schema, out); err != nil { // of the fields inside of columns
+		out.Release()
+		return nil, lake.Wrap(where, err)
+	}
+	return out, nil
 }
 
 // column makes a table's column of a file's.
