@@ -18,6 +18,7 @@ import (
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/services/access"
 	"github.com/lakeplane/lake/services/query/admission"
+	"github.com/lakeplane/lake/services/query/carry"
 	sqlengine "github.com/lakeplane/lake/services/query/engine"
 	"github.com/lakeplane/lake/services/query/gate"
 	"github.com/lakeplane/lake/services/query/registration"
@@ -240,7 +241,14 @@ func decodeParams(b []byte) (arrow.RecordBatch, error) {
 	return rec, nil
 }
 
-func encodeParams(rec arrow.RecordBatch) ([]byte, error) {
+// encodeParams writes one row of parameters, with values of types that SQL has.
+func encodeParams(row arrow.RecordBatch) (encoded []byte, err error) {
+	defer recovered(&err)
+	rec, err := carry.Parameters(row)
+	if err != nil {
+		return nil, err
+	}
+	defer rec.Release()
 	var buf bytes.Buffer
 	w := ipc.NewWriter(&buf, ipc.WithSchema(rec.Schema()))
 	if err := w.Write(rec); err != nil {

@@ -32,12 +32,20 @@ func convertData(data arrow.ArrayData, to arrow.DataType) (arrow.ArrayData, erro
 	}
 	switch from := data.DataType().(type) {
 	case *arrow.DurationType, *arrow.Int64Type:
-		return array.NewData(to, data.Len(), data.Buffers(), nil, data.NullN(), data.Offset()), nil
+		if to.ID() != arrow.INTERVAL_MONTH_DAY_NANO {
+			return array.NewData(to, data.Len(), data.Buffers(), nil, data.NullN(), data.Offset()), nil
+		}
 	case arrow.NestedType:
 		return convertChildren(data, from, to)
 	}
 	arr := array.MakeFromData(data)
 	defer arr.Release()
+	switch a := arr.(type) {
+	case *array.StringView:
+		return joined(a, to)
+	case *array.BinaryView:
+		return joined(bytesView{a}, to)
+	}
 	values, err := convertLeaf(arr, to)
 	if err != nil {
 		return nil, err
@@ -87,6 +95,12 @@ func convertLeaf(arr arrow.Array, to arrow.DataType) ([]byte, error) {
 		return arrow.Float16Traits.CastToBytes(out), nil
 	case *array.Decimal256:
 		return narrow(a, to)
+	case *array.Decimal32:
+		return widened(a), nil
+	case *array.Decimal64:
+		return widened(a), nil
+	case *array.Duration, *array.MonthInterval, *array.DayTimeInterval:
+		return spans(a)
 	case *array.Decimal128:
 		out := make([]decimal256.Num, a.Len())
 		for i := range out {

@@ -85,6 +85,12 @@ typedef struct duckdb_decimal {
 	duckdb_hugeint value;
 } duckdb_decimal;
 
+typedef struct duckdb_interval {
+	int32_t months;
+	int32_t days;
+	int64_t micros;
+} duckdb_interval;
+
 typedef struct duckdb_date {
 	int32_t days;
 } duckdb_date;
@@ -228,6 +234,7 @@ duckdb_value duckdb_create_int64(int64_t val);
 duckdb_value duckdb_create_float(float input);
 duckdb_value duckdb_create_double(double input);
 duckdb_value duckdb_create_decimal(duckdb_decimal input);
+duckdb_value duckdb_create_interval(duckdb_interval input);
 duckdb_value duckdb_create_date(duckdb_date input);
 duckdb_value duckdb_create_time(duckdb_time input);
 duckdb_value duckdb_create_time_ns(duckdb_time_ns input);

@@ -95,6 +95,8 @@ func value(arr arrow.Array, i int) (C.duckdb_value, error) {
 		return value(a.Dictionary(), a.GetValueIndex(i))
 	case *array.Decimal128:
 		return decimalValue(a, i)
+	case *array.MonthDayNanoInterval:
+		return intervalValue(a.Value(i))
 	case array.ExtensionArray:
 		return value(a.Storage(), i)
 	}
@@ -181,6 +183,16 @@ func timestampValue(t *arrow.TimestampType, x int64) C.duckdb_value {
 		return C.duckdb_create_timestamp(C.duckdb_timestamp{micros: C.int64_t(x)})
 	}
 	return C.duckdb_create_timestamp_ns(C.duckdb_timestamp_ns{nanos: C.int64_t(x)})
+}
+
+// intervalValue is a value of SQL, which counts microseconds.
+func intervalValue(v arrow.MonthDayNanoInterval) (C.duckdb_value, error) {
+	if v.Nanoseconds%1000 != 0 {
+		return nil, lake.Errorf(lake.Invalid, "SQL counts intervals in microseconds, and this one has %d ns more", v.Nanoseconds%1000)
+	}
+	return C.duckdb_create_interval(C.duckdb_interval{
+		months: C.int32_t(v.Months), days: C.int32_t(v.Days), micros: C.int64_t(v.Nanoseconds / 1000),
+	}), nil
 }
 
 func decimalValue(a *array.Decimal128, i int) (C.duckdb_value, error) {
