@@ -137,24 +137,35 @@ func (c *Client) known(ctx context.Context, name lake.TableName) (remembered, er
 }
 
 // lookup asks the server for a table, once for all who ask at the same time. A
-// caller who gives up leaves the others their answer.
+// caller who gives up leaves the others their answer. A failure of somebody else's
+// call may be about what was before this one, such as a table that did not exist
+// yet, so it asks again.
 func (c *Client) lookup(ctx context.Context, name lake.TableName) (remembered, error) {
-	if err := ctx.Err(); err != nil {
-		return remembered{}, lake.Wrap("table "+name.String(), err)
-	}
-	found := c.memory.lookups.DoChan(name.Path(), func() (any, error) {
-		shared, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
-		defer cancel()
-		return c.Table(shared, name)
-	})
-	select {
-	case <-ctx.Done():
-		return remembered{}, lake.Wrap("table "+name.String(), context.Cause(ctx))
-	case r := <-found:
-		if r.Err != nil {
-			return remembered{}, r.Err
+	for late := false; ; late = true {
+		if err := ctx.Err(); err != nil {
+			return remembered{}, lake.Wrap("table "+name.String(), err)
 		}
-		t := r.Val.(Table)
-		return remembered{incarnation: t.Snapshot.Incarnation, schema: t.Schema}, nil
+		begun := false
+		found := c.memory.lookups.DoChan(name.Path(), func() (any, error) {
+			begun = true
+			shared, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
+			defer cancel()
+			return c.Table(shared, name)
+		})
+		select {
+		case <-ctx.Done():
+			return remembered{}, lake.Wrap("table "+name.String(), context.Cause(ctx))
+		case r := <-found:
+			if r.Err == nil {
+				t := r.Val.(Table)
+				return remembered{incarnation: t.Snapshot.Incarnation, schema: t.Schema}, nil
+			}
+			if begun || late {
+				return remembered{}, r.Err
+			}
+			if r, ok := c.memory.recall(name); ok {
+				return r, nil // somebody else has asked again
+			}
+		}
 	}
 }

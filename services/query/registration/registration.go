@@ -64,8 +64,8 @@ func (o Options) withDefaults() Options {
 // Cache resolves names. It is safe for concurrent use.
 //
 // One call to the authority is in flight per name, shared by all who ask
-// meanwhile. Failures are never kept, so a table is found as soon as it
-// exists. [Cache.Evict] forgets both what is kept and what is in flight:
+// meanwhile. Failures are never kept, and none is shared with those who asked
+// after the call had begun, so a table is found as soon as it exists. [Cache.Evict] forgets both what is kept and what is in flight:
 // a fill that started before a write can neither be joined nor stored after
 // it, so a client that wrote through this replica reads its write.
 type Cache struct {
@@ -139,38 +139,45 @@ func (c *Cache) Get(ctx context.Context, name lake.TableName, min lake.Version) 
 }
 
 // get resolves once: what is kept, if it is young and new enough, else what
-// the authority says.
+// the authority says. A failure of somebody else's call may be about what was
+// before this one, such as a table that did not exist yet, so it asks again.
 func (c *Cache) get(ctx context.Context, name lake.TableName, min lake.Version) (Registration, error) {
-	f, reg := c.join(name, min)
-	if f == nil {
-		return reg, nil
-	}
-	select {
-	case <-f.done:
-		return f.reg, f.err
-	case <-ctx.Done():
-		return Registration{}, ctx.Err()
+	for late := false; ; late = true {
+		f, begun, reg := c.join(name, min)
+		if f == nil {
+			return reg, nil
+		}
+		select {
+		case <-f.done:
+			if f.err == nil || begun || late {
+				return f.reg, f.err
+			}
+		case <-ctx.Done():
+			return Registration{}, ctx.Err()
+		}
 	}
 }
 
-func (c *Cache) join(name lake.TableName, min lake.Version) (*fill, Registration) {
+// join returns what is kept, or the call in flight and whether it began with
+// this one.
+func (c *Cache) join(name lake.TableName, min lake.Version) (f *fill, begun bool, reg Registration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if k, ok := c.kept[name]; ok && k.reg.Snapshot.Version >= min && time.Now().Before(k.until) {
-		return nil, k.reg
+		return nil, false, k.reg
 	}
 	if f, ok := c.fills[name]; ok {
-		return f, Registration{}
+		return f, false, Registration{}
 	}
-	f := &fill{done: make(chan struct{})}
+	f = &fill{done: make(chan struct{})}
 	if c.life.Err() != nil {
 		f.err = lake.Errorf(lake.Unavailable, "the replica is shutting down")
 		close(f.done)
-		return f, Registration{}
+		return f, true, Registration{}
 	}
 	c.fills[name] = f
 	c.wg.Go(func() { c.run(name, f) })
-	return f, Registration{}
+	return f, true, Registration{}
 }
 
 func (c *Cache) run(name lake.TableName, f *fill) {

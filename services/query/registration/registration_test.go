@@ -31,8 +31,8 @@ var (
 	created = lake.NewID()
 )
 
-// authority is a Source with a version counter. A call reads the version when
-// it starts and answers when release lets it.
+// authority is a Source with a version counter. A call reads the version, or
+// its failure, when it starts and answers when release lets it.
 type authority struct {
 	version atomic.Uint64
 	calls   atomic.Int64
@@ -43,7 +43,7 @@ type authority struct {
 
 func (a *authority) GetTable(ctx context.Context, req *lakepb.GetTableRequest, _ ...grpc.CallOption) (*lakepb.Table, error) {
 	a.calls.Add(1)
-	version := a.version.Load()
+	version, fail := a.version.Load(), a.fail.Load()
 	if a.started != nil {
 		a.started <- struct{}{}
 	}
@@ -54,8 +54,8 @@ func (a *authority) GetTable(ctx context.Context, req *lakepb.GetTableRequest, _
 			return nil, ctx.Err()
 		}
 	}
-	if err := a.fail.Load(); err != nil {
-		return nil, grpcerr.ToStatus(err)
+	if fail != nil {
+		return nil, grpcerr.ToStatus(fail)
 	}
 	return &lakepb.Table{Name: req.GetName(), Schema: fields, Snapshot: &lakepb.Snapshot{
 		Engine: "lance", Location: "a/t/x.lance", Incarnation: created.String(), Version: version,
@@ -126,6 +126,32 @@ func TestAFillFromBeforeAWriteIsNeitherJoinedNorKept(t *testing.T) {
 	require.EqualValues(t, 2, (<-fresh).Snapshot.Version)
 	require.EqualValues(t, 2, version(t, c, 0), "the older fill must not overwrite the newer")
 	require.EqualValues(t, 2, a.calls.Load())
+}
+
+// TestAFailureIsNoOlderThanTheQuestion: a table that was created before somebody
+// asks for it is found, although a call that began earlier did not find it.
+func TestAFailureIsNoOlderThanTheQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &authority{release: make(chan struct{})}
+		a.fail.Store(lake.Errorf(lake.NotFound, "no table"))
+		c := New(a, Options{})
+		defer c.Close()
+		first, others := make(chan error, 1), make(chan error, 10)
+		go func() { _, err := c.Get(t.Context(), name, 0); first <- err }()
+		synctest.Wait() // it has not found the table
+		a.version.Store(1)
+		a.fail.Store(nil)
+		for range cap(others) {
+			go func() { _, err := c.Get(t.Context(), name, 1); others <- err }()
+		}
+		synctest.Wait()
+		close(a.release)
+		require.True(t, lake.Is(<-first, lake.NotFound))
+		for range cap(others) {
+			require.NoError(t, <-others)
+		}
+		require.EqualValues(t, 2, a.calls.Load(), "one more call serves all of them")
+	})
 }
 
 func TestAMinimumVersionIsFetchedOrWaitedFor(t *testing.T) {
