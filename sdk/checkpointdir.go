@@ -38,6 +38,7 @@ const (
 type checkpointDir struct {
 	path string
 	root *os.Root
+	most int // names that are read at once
 
 	mu    sync.Mutex // also held while a name appears or vanishes
 	inUse map[string]*checkpointUse
@@ -74,7 +75,7 @@ func openCheckpoints(path string) (*checkpointDir, error) {
 	if opened, err := root.Stat("."); err != nil || !os.SameFile(info, opened) {
 		return fail(errors.Join(err, root.Close(), lake.Errorf(lake.Precondition, "it was replaced while it was opened")))
 	}
-	return &checkpointDir{path: path, root: root, inUse: map[string]*checkpointUse{}}, nil
+	return &checkpointDir{path: path, root: root, most: maxListedCheckpoints, inUse: map[string]*checkpointUse{}}, nil
 }
 
 // private refuses what is not a plain directory or file of this user alone:

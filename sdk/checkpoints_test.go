@@ -3,9 +3,12 @@
 package sdk_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -227,6 +230,9 @@ func TestOtherFilesAreReportedAndStay(t *testing.T) {
 		require.Contains(t, b.Error(), b.Path)
 	}
 	require.Equal(t, want, got)
+	require.True(t, slices.ContainsFunc(broken, func(b *sdk.CheckpointError) bool {
+		return b.Path == huge && strings.Contains(b.Error(), "no checkpoint has more than")
+	}), "it is not read to find that out")
 	for path := range want {
 		_, err := os.Lstat(path)
 		require.NoError(t, err, "it stays")
@@ -284,4 +290,104 @@ func TestNothingIsSentWithoutItsCheckpoint(t *testing.T) {
 	var typed *lake.Error
 	require.ErrorAs(t, err, &typed)
 	require.Empty(t, s.Attempts())
+}
+
+// TestDiscoveryIsBounded: of a directory with too many files so many are looked
+// at, and the caller is told.
+func TestDiscoveryIsBounded(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "checkpoints")
+	s, c := withTable(t, sdk.WithCheckpoints(dir), sdk.WithRetryWindow(0))
+	s.Plan(sdktest.Refuse)
+	_, err := c.Append(t.Context(), episodes, rows(1, "a"))
+	require.Error(t, err)
+	for i := range 9 {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "note"+strconv.Itoa(i)), nil, 0o600))
+	}
+	look := func() (files int, last error) {
+		for p, err := range c.PendingAppends(t.Context()) {
+			var at *sdk.CheckpointError
+			if p != nil || errors.As(err, &at) {
+				files++
+			} else {
+				last = err
+			}
+		}
+		return files, last
+	}
+	c.SetMaxCheckpoints(10)
+	files, err := look()
+	require.NoError(t, err)
+	require.Equal(t, 10, files)
+	c.SetMaxCheckpoints(9)
+	files, err = look()
+	require.Equal(t, 9, files)
+	require.True(t, lake.Is(err, lake.Exhausted), "%v", err)
+	require.ErrorContains(t, err, "more than 9 files")
+}
+
+// TestACheckpointThatWasThereLeavesTheOutcomeOpen: a process sends an append
+// under its own key that an earlier one sent under it. That it is refused now does
+// not say that it was not applied then.
+func TestACheckpointThatWasThereLeavesTheOutcomeOpen(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "checkpoints")
+	s, c := withTable(t, sdk.WithCheckpoints(dir), sdk.WithRetryWindow(0))
+	key := lake.NewID()
+	send := func(c *sdk.Client) error {
+		p, err := c.PrepareAppend(episodes, rows(1, "a"))
+		require.NoError(t, err)
+		_, err = p.WithOperation(key).Resume(t.Context())
+		return err
+	}
+	s.Plan(sdktest.LoseAck)
+	require.Error(t, send(c))
+	require.NoError(t, c.Close())
+	later := another(t, s, sdk.WithCheckpoints(dir), sdk.WithRetryWindow(0))
+	s.Plan(sdktest.Forget)
+	var pending *sdk.PendingAppend
+	require.ErrorAs(t, send(later), &pending)
+	require.Len(t, files(t, dir), 1, "it stays")
+	require.NoError(t, send(later))
+	require.Equal(t, int64(1), s.Rows(episodes))
+	require.Empty(t, files(t, dir))
+}
+
+// held lets an append wait after its first attempt.
+type held struct {
+	recorder
+	tried, goOn chan struct{}
+}
+
+func (h *held) Attempt(e sdk.AttemptEvent) {
+	h.recorder.Attempt(e)
+	if lake.Is(e.Err, lake.Exhausted) {
+		close(h.tried)
+		<-h.goOn
+	}
+}
+
+// TestARefusalKeepsTheCheckpointOfOthers: two calls send one operation. What one
+// of them is refused with says nothing of what the other has sent.
+func TestARefusalKeepsTheCheckpointOfOthers(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "checkpoints")
+	o := &held{tried: make(chan struct{}), goOn: make(chan struct{})}
+	s, c := withTable(t, sdk.WithCheckpoints(dir), sdk.WithObserver(o))
+	p, err := c.PrepareAppend(episodes, rows(1, "a"))
+	require.NoError(t, err)
+	s.Plan(sdktest.Busy, sdktest.Silence, sdktest.Forget)
+	first, second := make(chan error, 1), make(chan error, 1)
+	resume := func(ctx context.Context, to chan error) { _, err := p.Resume(ctx); to <- err }
+	go resume(t.Context(), first)
+	<-o.tried
+	ctx, giveUp := context.WithCancel(t.Context())
+	defer giveUp()
+	go resume(ctx, second)
+	require.Eventually(t, func() bool { return s.Rows(episodes) == 1 }, 10*time.Second, time.Millisecond, "the second was applied, and nobody says so")
+	close(o.goOn)
+	err = <-first
+	require.True(t, lake.Is(err, lake.AlreadyExists), "%v", err)
+	require.Len(t, files(t, dir), 1)
+	giveUp()
+	var pending *sdk.PendingAppend
+	require.ErrorAs(t, <-second, &pending)
+	require.Len(t, files(t, dir), 1)
 }

@@ -84,8 +84,8 @@ func (d *checkpointDir) list() ([]string, error) {
 	}
 	defer dir.Close()
 	var names []string
-	for len(names) < maxListedCheckpoints {
-		page, err := dir.Readdirnames(1000)
+	for len(names) < d.most {
+		page, err := dir.Readdirnames(min(1000, d.most-len(names)))
 		names = append(names, page...)
 		if errors.Is(err, io.EOF) {
 			err = nil
@@ -97,7 +97,10 @@ func (d *checkpointDir) list() ([]string, error) {
 		}
 	}
 	slices.Sort(names)
-	return names, lake.Errorf(lake.Exhausted, "it holds more than %d files: resume or remove some", maxListedCheckpoints)
+	if _, err := dir.Readdirnames(1); errors.Is(err, io.EOF) {
+		return names, nil
+	}
+	return names, lake.Errorf(lake.Exhausted, "it holds more than %d files: resume or remove some", d.most)
 }
 
 // found reads one file: an append, an error, or neither for what is in use or

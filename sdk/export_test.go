@@ -32,3 +32,9 @@ func (c *Client) SessionSlots() int {
 	defer c.sessions.mu.Unlock()
 	return len(c.sessions.tables)
 }
+
+// SetMaxCheckpoints sets how many names of the checkpoint directory are read.
+func (c *Client) SetMaxCheckpoints(n int) { c.checkpoints.most = n }
+
+// RetryWindow is how long an append is repeated.
+func (c *Client) RetryWindow() time.Duration { return c.retryWindow }

@@ -4,6 +4,7 @@ package sdk_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
 
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/sdk"
@@ -158,4 +160,34 @@ func TestSchemaLookupsAreShared(t *testing.T) {
 	_, err := another(t, s).Schema(ctx, episodes)
 	require.ErrorIs(t, err, context.Canceled)
 	require.True(t, lake.Is(err, lake.Unavailable), "%v", err)
+}
+
+// TestAnAnswerFromBeforeARecreateIsNotLearned holds an answer about a table up
+// while this client makes another of its name.
+func TestAnAnswerFromBeforeARecreateIsNotLearned(t *testing.T) {
+	s, _ := withTable(t)
+	answered, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	hold := func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, next grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		err := next(ctx, method, req, reply, conn, opts...)
+		if strings.HasSuffix(method, "/GetTable") {
+			once.Do(func() { close(answered); <-goOn })
+		}
+		return err
+	}
+	c := another(t, s, sdk.WithDialOptions(grpc.WithChainUnaryInterceptor(hold)))
+	var wg sync.WaitGroup
+	wg.Go(func() { _, _ = c.Table(t.Context(), episodes) })
+	<-answered
+	made := recreate(t, c, wider)
+	close(goOn)
+	wg.Wait()
+	lookups := s.Lookups()
+	got, err := c.Schema(t.Context(), episodes)
+	require.NoError(t, err)
+	require.True(t, got.Equal(wider))
+	require.Equal(t, lookups, s.Lookups(), "known from its creation")
+	result, err := c.Append(t.Context(), episodes, widerRow())
+	require.NoError(t, err)
+	require.Equal(t, made, result.Incarnation)
 }

@@ -80,6 +80,11 @@ func TestObserverSeesAttemptsRetriesAndTheOutcome(t *testing.T) {
 	require.Equal(t, err, o.outcomes[1].Err)
 }
 
+func TestAppendsAreRepeatedForHalfAMinute(t *testing.T) {
+	_, c := connect(t)
+	require.Equal(t, 30*time.Second, c.RetryWindow())
+}
+
 func TestWaitsAreJittered(t *testing.T) {
 	o := new(recorder)
 	s, c := withTable(t, sdk.WithObserver(o))
