@@ -5,6 +5,7 @@ package metasrv_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -30,6 +31,7 @@ import (
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/metastore"
 	"github.com/lakeplane/lake/metastore/memory"
+	"github.com/lakeplane/lake/services/access"
 	"github.com/lakeplane/lake/services/metasrv"
 )
 
@@ -298,6 +300,108 @@ func TestWaitingAppendsShareOneVersion(t *testing.T) {
 	require.EqualValues(t, 2, versions[0].Load())
 	require.Equal(t, map[uint64]int{2: 1, 3: catalog.MaxGroup, 4: waiting - catalog.MaxGroup}, members)
 	requireEach(t, a, waiting+1)
+}
+
+// holdCommit holds the next commit of a version of a.t up, until the function
+// returned is called; holding is closed when it has come there.
+func (a *authority) holdCommit() (holding chan struct{}, release func()) {
+	hold, holding := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	a.store.set(func(txn metastore.Txn, next func() error) error {
+		if advances(txn) {
+			once.Do(func() { close(holding); <-hold })
+		}
+		return next()
+	})
+	return holding, sync.OnceFunc(func() { close(hold) })
+}
+
+// TestWaitingForACommitTakesNoPlace: what waits for its version is staged, and
+// lets others be received and staged; but no more than a bounded number waits.
+func TestWaitingForACommitTakesNoPlace(t *testing.T) {
+	const waiting = 5
+	a := start(t, func(o *metasrv.Options) {
+		o.Append.Concurrent, o.Append.Wait, o.Append.Waiting = 1, 10*time.Second, waiting
+	})
+	a.create(t, "a", "t")
+	holding, release := a.holdCommit()
+	defer release()
+	results := make(chan error, waiting+2)
+	send := func(i int64) { _, err := a.put(t.Context(), newOp(t, "a", "t", i)); results <- err }
+	go send(0)
+	<-holding
+	for i := range int64(waiting + 1) { // all of them find the one place
+		go send(i + 1)
+	}
+	select {
+	case err := <-results:
+		requireCode(t, codes.ResourceExhausted, err, "5 appends wait for their commit")
+	case <-time.After(20 * time.Second):
+		t.Fatal("one more waits than may")
+	}
+	release()
+	for range waiting + 1 {
+		require.NoError(t, <-results)
+	}
+	require.Len(t, a.numbers(t, "a", "t"), waiting+1)
+}
+
+// TestMessagesAreCounted: messages that carry nothing are bounded by their number.
+func TestMessagesAreCounted(t *testing.T) {
+	a := start(t)
+	a.create(t, "a", "t")
+	messages := encode(t, ints, []arrow.RecordBatch{rowsOf(1)})
+	for len(messages) < lake.MaxAppendRows+64 {
+		messages = append(messages, &flight.FlightData{})
+	}
+	_, err := a.put(t.Context(), opOf("a", "t", append(messages, &flight.FlightData{})))
+	requireCode(t, codes.InvalidArgument, err, "more than 10064 messages")
+	_, err = a.put(t.Context(), opOf("a", "t", messages))
+	require.NoError(t, err)
+}
+
+// gone is the stream of a client in this process that gives up once it has sent
+// its append.
+type gone struct {
+	flight.FlightService_DoPutServer
+	ctx      context.Context //nolint:containedctx // the stream's
+	messages []*flight.FlightData
+}
+
+func (g *gone) Context() context.Context { return g.ctx }
+
+func (g *gone) Recv() (*flight.FlightData, error) {
+	if len(g.messages) == 0 {
+		return nil, io.EOF
+	}
+	m := g.messages[0]
+	g.messages = g.messages[1:]
+	return m, nil
+}
+
+// TestAClientThatGaveUpIsToldNothing: it may hear from the server that its time is
+// over before it has noticed itself, and must not take that for a refusal.
+func TestAClientThatGaveUpIsToldNothing(t *testing.T) {
+	a := start(t)
+	a.create(t, "a", "t")
+	holding, release := a.holdCommit()
+	defer release()
+	o := newOp(t, "a", "t", 0)
+	descriptor, err := o.command.Descriptor()
+	require.NoError(t, err)
+	o.messages[0].FlightDescriptor = descriptor
+	ctx, giveUp := context.WithCancel(access.With(t.Context(), everybody["root"]))
+	failed := make(chan error, 1)
+	go func() { failed <- a.Append(&gone{ctx: ctx, messages: o.messages}) }()
+	<-holding
+	giveUp()
+	err = <-failed
+	require.Equal(t, lake.Undetermined, lake.KindOf(err), "%v", err)
+	require.ErrorIs(t, err, context.Canceled)
+	release()
+	r, err := a.put(t.Context(), o)
+	require.NoError(t, err)
+	require.True(t, r.GetReplayed())
 }
 
 // TestDuplicatesInFlightRunOnce sends one operation many times at once.
