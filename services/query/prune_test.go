@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/flight/flightsql"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
@@ -94,4 +95,20 @@ func TestFragmentsThatCannotMatchAreNotRead(t *testing.T) {
 		_, after := fragments(t, metrics)
 		require.Equal(t, 19.0, after-before)
 	})
+}
+
+// A sample is taken of all rows, and the condition chooses among those: were only
+// the rows read that may meet it, all of the sample would.
+func TestSamplesAreOfTheWholeTable(t *testing.T) {
+	s := newStack(t)
+	c := s.client(t)
+	_, err := c.ExecuteIngest(t.Context(), many(t, 20_000), ingestOptions(flightsql.TableDefinitionOptionsTableNotExistOptionCreate, flightsql.TableDefinitionOptionsTableExistsOptionAppend))
+	require.NoError(t, err)
+	for _, sql := range []string{
+		"SELECT id FROM lab.bulk WHERE id < 100 USING SAMPLE 100 ROWS",
+		"SELECT a.id FROM lab.bulk a JOIN lab.bulk b ON a.id = b.id WHERE b.id < 100 USING SAMPLE 100 ROWS",
+		"SELECT id FROM lab.bulk TABLESAMPLE RESERVOIR(100 ROWS) WHERE id < 100",
+	} {
+		require.Less(t, mustRun(t, c, sql).rows(), int64(20), "every second time it is one row: %s", sql)
+	}
 }

@@ -72,7 +72,7 @@ func text(v any) string { s, _ := v.(string); return s }
 // query reads one SELECT. Its tables are looked at here and everything else as
 // any other part of the tree.
 func (r *reader) query(n object) {
-	f := &from{reader: r, plain: true}
+	f := &from{reader: r, plain: n["sample"] == nil} // a sample is taken before WHERE
 	f.walk(n["from_table"])
 	sc := scope{tables: f.tables, others: f.others, using: f.using, outer: f.outer}
 	if f.plain {
