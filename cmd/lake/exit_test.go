@@ -10,9 +10,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakeplane/lake/api/lakepb"
@@ -137,4 +139,45 @@ func TestHelpNamesValuesInAWord(t *testing.T) {
 		}
 	}
 	visit((&app{}).root())
+}
+
+// scripted does something when a text is printed, once for each text.
+type scripted struct {
+	bytes.Buffer
+	on map[string]func()
+}
+
+func (s *scripted) Write(b []byte) (int, error) {
+	for text, do := range s.on {
+		if bytes.Contains(b, []byte(text)) {
+			delete(s.on, text)
+			do()
+		}
+	}
+	return s.Buffer.Write(b)
+}
+
+// TestAWatchSaysThatNobodyAnswers: one that shows the state of half an hour ago, and
+// nothing else, tells an operator that all is well.
+func TestAWatchSaysThatNobodyAnswers(t *testing.T) {
+	s := sdktest.New(t)
+	front := s.NewFront(t)
+	put := func(state lakepb.ProcedureState) {
+		s.PutProcedure(&lakepb.Procedure{Kind: "drop-table", Id: "a/b/c", State: state, Phase: "p"})
+	}
+	put(lakepb.ProcedureState_PROCEDURE_STATE_RUNNING)
+	errs := &scripted{on: map[string]func(){
+		"running, p": front.Stop,
+		"no answer": func() {
+			put(lakepb.ProcedureState_PROCEDURE_STATE_COMPLETED)
+			assert.NoError(t, front.Start())
+		},
+	}}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var out bytes.Buffer
+	code := run(ctx, []string{"procedure", "watch", "a/b/c", "--interval", "10ms", "--addr", front.Addr()}, strings.NewReader(""), &out, errs)
+	require.Zero(t, code, errs.String())
+	require.Regexp(t, `(?s)running, p\n.*no answer, asking on: [^\n]+\n[^\n]*completed, p\n$`, errs.String())
+	require.Equal(t, "drop-table/a/b/c completed, p\n", out.String())
 }

@@ -46,27 +46,53 @@ func (a *app) procedureWatchCommand() *cobra.Command {
 	return c
 }
 
-// watch shows changes on standard error and returns the terminal state.
+// watch shows changes on standard error and returns the terminal state. While the
+// server is away it says so and keeps asking: the procedure does not depend on it.
 func (a *app) watch(ctx context.Context, client *sdk.Client, id sdk.ProcedureID, interval time.Duration) (sdk.Procedure, error) {
-	bar := progress.New(a.stderr, id.String())
-	defer bar.Clear()
-	var last sdk.Procedure
-	for p, err := range client.WatchProcedure(ctx, id, interval) {
-		if err != nil {
+	w := &lookout{bar: progress.New(a.stderr, id.String())}
+	defer w.bar.Clear()
+	for {
+		p, err := client.Procedure(ctx, id)
+		switch {
+		case err == nil:
+			if w.show(p); p.State.Terminal() {
+				return p, nil
+			}
+		case ctx.Err() != nil || !lake.Is(err, lake.Unavailable):
 			return p, err
+		case !w.away:
+			w.away = true
+			w.say("no answer, asking on: " + oneLine(err.Error()))
 		}
-		if last.Kind == "" && p.UIURL != "" {
-			bar.Finish("Temporal UI: " + p.UIURL)
+		select {
+		case <-ctx.Done():
+			return w.last, context.Cause(ctx)
+		case <-time.After(interval):
 		}
-		if p.State != last.State || p.Phase != last.Phase {
-			bar.Finish(time.Now().Format(time.TimeOnly) + " " + summary(p))
-		} else {
-			bar.Update(progress.Status{Text: summary(p)})
-		}
-		last = p
 	}
-	return last, nil
 }
+
+// lookout is what was said of a procedure so far.
+type lookout struct {
+	bar  *progress.Bar
+	last sdk.Procedure
+	away bool // nobody answered the last time
+}
+
+// show says what has changed.
+func (w *lookout) show(p sdk.Procedure) {
+	if w.last.Kind == "" && p.UIURL != "" {
+		w.bar.Finish("Temporal UI: " + oneLine(p.UIURL))
+	}
+	if w.away || p.State != w.last.State || p.Phase != w.last.Phase {
+		w.say(summary(p))
+	} else {
+		w.bar.Update(progress.Status{Text: summary(p)})
+	}
+	w.last, w.away = p, false
+}
+
+func (w *lookout) say(text string) { w.bar.Finish(time.Now().Format(time.TimeOnly) + " " + text) }
 
 // watched prints the end of a procedure.
 func (a *app) watched(p sdk.Procedure) error {
