@@ -173,10 +173,15 @@ func cancelQuery(f *flightService, ctx context.Context, p access.Principal, body
 	}, err
 }
 
+// statementHandle reads a ticket, which may be missing.
 func statementHandle(t *flight.Ticket) ([]byte, error) {
-	q, err := flightsql.GetStatementQueryTicket(t)
+	cmd, err := command(t.GetTicket())
 	if err != nil {
 		return nil, err
+	}
+	q, ok := cmd.(*pb.TicketStatementQuery)
+	if !ok {
+		return nil, unsupportedCommand(cmd)
 	}
 	return q.GetStatementHandle(), nil
 }

@@ -63,6 +63,26 @@ func TestAnyReplicaWithTheKeysRedeemsATicket(t *testing.T) {
 	requireInvalidTicket(t, later, info.GetEndpoint()[0].GetTicket().GetTicket(), "the old key is gone")
 }
 
+// What is no ticket is refused, or has nothing to cancel, and is never a fault of
+// the server.
+func TestMissingTickets(t *testing.T) {
+	c := newLake(t).replica().client("ann-token")
+	catalogs, err := c.GetCatalogs(t.Context())
+	require.NoError(t, err)
+	for name, endpoint := range map[string]*flight.FlightEndpoint{
+		"no endpoint": nil, "no ticket": {}, "empty": {Ticket: &flight.Ticket{}}, "junk": {Ticket: &flight.Ticket{Ticket: []byte("junk")}}, "a metadata call": catalogs.GetEndpoint()[0],
+	} {
+		_, err := c.RenewFlightEndpoint(t.Context(), &flight.RenewFlightEndpointRequest{Endpoint: endpoint})
+		require.Equal(t, codes.Unauthenticated, status.Code(err), "%s: %v", name, err)
+		if endpoint == nil {
+			continue
+		}
+		result, err := c.CancelFlightInfo(t.Context(), &flight.CancelFlightInfoRequest{Info: &flight.FlightInfo{Endpoint: []*flight.FlightEndpoint{endpoint}}})
+		require.NoError(t, err, name)
+		require.Equal(t, flight.CancelStatusNotCancellable, result.GetStatus(), name)
+	}
+}
+
 func TestATicketIsForItsPrincipalOnly(t *testing.T) {
 	l := newLake(t)
 	l.authority.create(t, "lab.notes", simple)
