@@ -4,6 +4,7 @@ package file
 
 import (
 	"math"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -182,13 +183,23 @@ func appendLeaves(out []*leaf, n *schema.Node, path string, outer []*schema.Node
 	return out, nil
 }
 
+// Blobs of the second sort are structs by the schema. Their one column holds
+// other fields, which say where the bytes are.
+const (
+	extensionName = "ARROW:extension:name"
+	blobExtension = "lance.blob."
+)
+
 // columnType is the type of the values of a column, which holds the fields of
 // whole unless that is nil.
 func columnType(n, whole *schema.Node) (valueType, error) {
-	if whole != nil {
-		return packedTypeOf(whole.Type)
+	if whole == nil {
+		return valueTypeOf(n.Type)
 	}
-	return valueTypeOf(n.Type)
+	if name := string(whole.Field.GetMetadata()[extensionName]); strings.HasPrefix(name, blobExtension) {
+		return valueType{}, unsupported("blobs of the type %s", name)
+	}
+	return packedTypeOf(whole.Type)
 }
 
 func newLeaf(n *schema.Node, path string, outer []*schema.Node, whole *schema.Node) (*leaf, error) {
