@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"os"
 	"strings"
 	"testing"
 
@@ -70,4 +71,28 @@ func TestServersRefuseWhatIsForClients(t *testing.T) {
 		require.Equal(t, exitUsage, r.code)
 	}
 	require.Equal(t, exitUsage, alone(t, "config", "show", "nobody").code)
+}
+
+// lake dev takes its settings from the command line only: a mistake in them is one
+// of the command line.
+func TestDevRefusesMistakesBeforeItStarts(t *testing.T) {
+	dir := t.TempDir()
+	for says, args := range map[string][]string{
+		"a data directory is needed":             {"--data-dir", ""},
+		"port base 99999: want 0":                {"--port-base", "99999"},
+		"port base -1: want 0":                   {"--port-base", "-1"},
+		"exclude each other":                     {"--no-temporal", "--temporal-address", "127.0.0.1:7233"},
+		"undrop window -1h0m0s":                  {"--undrop-window", "-1h"},
+		"shutdown grace -1s":                     {"--shutdown-grace", "-1s"},
+		"address \"foo\" of a Temporal server":   {"--temporal-address", "foo"},
+		"goes with that of its server":           {"--temporal-ui", "http://127.0.0.1:8233"},
+		"Temporal UI: want an http or https URL": {"--temporal-address", "127.0.0.1:7233", "--temporal-ui", "http://a:b@127.0.0.1:8233"},
+	} {
+		r := alone(t, append([]string{"dev", "--data-dir", dir}, args...)...)
+		require.Equal(t, exitUsage, r.code, r.stderr)
+		require.Contains(t, r.stderr, says)
+		entries, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		require.Empty(t, entries)
+	}
 }

@@ -95,8 +95,8 @@ func (a *app) buildProgress() devtemporal.Progress {
 
 // dev runs a server until an interrupt.
 func (a *app) dev(ctx context.Context, opts devserver.Options) error {
-	if opts.PortBase < 0 {
-		return usagef("--port-base %d: want 0 or a port", opts.PortBase)
+	if err := opts.Validate(); err != nil {
+		return usageError{err}
 	}
 	a.serves = true
 	opts.BuildProgress = a.buildProgress()

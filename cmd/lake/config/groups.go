@@ -71,6 +71,9 @@ func checkHostPort(s *Set, m *Mistakes, key, text string, listen bool) {
 	}
 }
 
+// IsHostPort reports whether a text is an address that can be called.
+func IsHostPort(text string) bool { return isHostPort(text, false) }
+
 func isHostPort(text string, listen bool) bool {
 	host, port, err := net.SplitHostPort(text)
 	n, e := strconv.ParseUint(port, 10, 16)

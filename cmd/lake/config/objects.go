@@ -68,12 +68,12 @@ func (o *Objects) Bucket() (bucket, folder string, err error) {
 
 func isHTTP(text string) bool {
 	u, err := url.Parse(text)
-	return err == nil && isLink(text) && strings.Trim(u.Path, "/") == ""
+	return err == nil && IsLink(text) && strings.Trim(u.Path, "/") == ""
 }
 
-// isLink reports whether a text is the URL of web pages, to which a path may be
+// IsLink reports whether a text is the URL of web pages, to which a path may be
 // added, without credentials.
-func isLink(text string) bool {
+func IsLink(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
 }

@@ -37,7 +37,7 @@ func (c *Temporal) check(s *Set, m *Mistakes, needed bool) {
 	if c.Namespace == "" {
 		s.report(m, "temporal_namespace", "must not be empty")
 	}
-	if c.UI != "" && !isLink(c.UI) {
+	if c.UI != "" && !IsLink(c.UI) {
 		s.report(m, "temporal_ui", "want an http or https URL without a user or password: everybody who looks at a procedure gets links that begin with it")
 	}
 	c.Trust.check(s, m, "temporal")

@@ -11,6 +11,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/lakeplane/lake/cmd/lake/config"
 	"github.com/lakeplane/lake/internal/devtemporal"
 	"github.com/lakeplane/lake/lake"
 )
@@ -73,6 +74,12 @@ func (o Options) normalize() (Options, error) {
 	return o, o.check()
 }
 
+// Validate reports every mistake, as [Start] does before it does anything.
+func (o Options) Validate() error {
+	_, err := o.normalize()
+	return err
+}
+
 // check reports every mistake.
 func (o Options) check() error {
 	var errs []error
@@ -85,7 +92,11 @@ func (o Options) check() error {
 	bad(o.DataDir == "", "a data directory is needed")
 	bad(ip == nil || !ip.IsLoopback(), "host %q: a development server has no authentication and listens on a loopback address only", o.Host)
 	bad(o.PortBase < 0 || o.PortBase > lastBase, "port base %d: want 0 for free ports, or 1 to %d", o.PortBase, lastBase)
-	bad(o.Grace < 0 || o.UndropWindow < 0 || o.Settle < 0, "times must not be negative")
+	bad(o.Grace < 0, "shutdown grace %s: want a time that is not negative", o.Grace)
+	bad(o.UndropWindow < 0, "undrop window %s: want a time that is not negative", o.UndropWindow)
+	bad(o.Settle < 0, "settle time %s: want a time that is not negative", o.Settle)
+	bad(o.TemporalAddress != "" && !config.IsHostPort(o.TemporalAddress), "address %q of a Temporal server: want host:port", o.TemporalAddress)
+	bad(o.TemporalUI != "" && !config.IsLink(o.TemporalUI), "address of a Temporal UI: want an http or https URL without a user or password")
 	bad(o.NoTemporal && o.TemporalAddress != "", "a Temporal address and no Temporal exclude each other")
 	bad(o.TemporalUI != "" && o.TemporalAddress == "", "the address of a Temporal UI goes with that of its server")
 	return errors.Join(errs...)
