@@ -66,8 +66,14 @@ const (
 	ActionRate Action = "set-rate"
 )
 
-// MaxRate is the largest bound of a procedure's rate, in items a second.
-const MaxRate = 1_000_000
+// MinRate and MaxRate are the bounds of a procedure's rate, in items a second; 0 is
+// none. An activity waits for ten seconds after an item at the most, since one that is
+// silent for longer is taken for dead: what is slower than that cannot be kept. To
+// stand still, a procedure is paused.
+const (
+	MinRate = 0.1
+	MaxRate = 1_000_000
+)
 
 // Order is what an operator asks of a procedure.
 type Order struct {
@@ -129,8 +135,8 @@ func (o Order) valid() error {
 	switch {
 	case !slices.Contains([]Action{ActionPause, ActionResume, ActionCancel, ActionRetry, ActionApprove, ActionRate}, o.Action):
 		return lake.Errorf(lake.Invalid, "unknown order %q", o.Action)
-	case !(o.Rate >= 0 && o.Rate <= MaxRate):
-		return lake.Errorf(lake.Invalid, "rate %v: want 0 for no bound, to %d items a second", o.Rate, MaxRate)
+	case o.Rate != 0 && !(o.Rate >= MinRate && o.Rate <= MaxRate):
+		return lake.Errorf(lake.Invalid, "rate %v: want %v to %d items a second, or 0 for no bound; to hold it, pause it", o.Rate, MinRate, MaxRate)
 	case len(o.Acknowledgements) > maxAcknowledgements:
 		return lake.Errorf(lake.Invalid, "%d acknowledgements: at most %d", len(o.Acknowledgements), maxAcknowledgements)
 	}

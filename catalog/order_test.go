@@ -3,6 +3,7 @@
 package catalog_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +34,10 @@ func TestOrders(t *testing.T) {
 		{catalog.Order{Action: catalog.ActionPause}, catalog.ProcedurePaused, lake.Unknown},
 		{catalog.Order{Action: catalog.ActionRate, Rate: 500}, catalog.ProcedurePaused, lake.Unknown},
 		{catalog.Order{Action: catalog.ActionRate, Rate: -1}, catalog.ProcedurePaused, lake.Invalid},
+		{catalog.Order{Action: catalog.ActionRate, Rate: math.NaN()}, catalog.ProcedurePaused, lake.Invalid},
+		{catalog.Order{Action: catalog.ActionRate, Rate: catalog.MaxRate + 1}, catalog.ProcedurePaused, lake.Invalid},
+		// Slower than an activity may be silent: it would go on faster than it says.
+		{catalog.Order{Action: catalog.ActionRate, Rate: 0.01}, catalog.ProcedurePaused, lake.Invalid},
 		{catalog.Order{Action: "fly"}, catalog.ProcedurePaused, lake.Invalid},
 		{catalog.Order{Action: catalog.ActionResume}, catalog.ProcedurePending, lake.Unknown},
 		{catalog.Order{Action: catalog.ActionApprove, Acknowledgements: []string{"b", "a", "b"}}, catalog.ProcedurePending, lake.Unknown},

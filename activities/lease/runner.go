@@ -105,7 +105,8 @@ func (m *Meter) Spent() bool {
 	return m.items >= m.budget.Items || !time.Now().Before(m.end)
 }
 
-// slowest bounds one wait: under the heartbeat's timeout of every activity.
+// slowest bounds one wait: under the heartbeat's timeout of every activity. It keeps
+// [catalog.MinRate], item by item.
 const slowest = 10 * time.Second
 
 // Slow waits until n items that took so long are no more than an operator's rate
