@@ -181,3 +181,10 @@ func TestAWatchSaysThatNobodyAnswers(t *testing.T) {
 	require.Regexp(t, `(?s)running, p\n.*no answer, asking on: [^\n]+\n[^\n]*completed, p\n$`, errs.String())
 	require.Equal(t, "drop-table/a/b/c completed, p\n", out.String())
 }
+
+func TestAListingThatCannotHoldAnythingSaysSo(t *testing.T) {
+	fails(t, exitUsage, "--open excludes --state completed", "procedure", "list", "--open", "--state", "completed")
+	r := lakeRun(t, "procedure", "list", "--kind", "drop-tables", "--format", "json")
+	require.Zero(t, r.code)
+	require.Contains(t, r.stderr, `nothing of kind "drop-tables"; this release knows [drop-table `)
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lakeplane/lake/sdk"
+	"github.com/lakeplane/lake/workflows"
 )
 
 var procedureStates = []sdk.ProcedureState{sdk.Pending, sdk.Running, sdk.Paused, sdk.Completed, sdk.Failed, sdk.Cancelled}
@@ -29,6 +30,9 @@ func (a *app) procedureListCommand() *cobra.Command {
 		Short: "List procedures, the finished ones too",
 		Args:  arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if open && sdk.ProcedureState(state).Terminal() {
+				return usagef("--open excludes --state %s, in which a procedure has ended", state)
+			}
 			if state != "" && !slices.Contains(procedureStates, sdk.ProcedureState(state)) {
 				return usagef("--state %q: want %s", state, stateNames())
 			}
@@ -48,6 +52,10 @@ func (a *app) procedureListCommand() *cobra.Command {
 				if err := out.Row(procedureCells(p)); err != nil {
 					return outputError(err)
 				}
+			}
+			if out.rows == 0 && kind != "" && !slices.Contains(workflows.Kinds, workflows.Kind(kind)) {
+				// A server of a newer release may know it.
+				a.note("nothing of kind %q; this release knows %v", kind, workflows.Kinds)
 			}
 			return out.Close()
 		},
