@@ -7,11 +7,13 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strconv"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/flight"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/lakeplane/lake/api/lakepb"
@@ -25,8 +27,10 @@ const (
 	// below what one append may have.
 	pieceBytes = lake.MaxAppendBytes / 2
 	// appendRetries is how long an append whose outcome is not known is
-	// repeated, with the same operation id and digest.
-	appendRetries = 30 * time.Second
+	// repeated, with the same operation id and digest; crowdedRetries one that has
+	// found no room.
+	appendRetries  = 30 * time.Second
+	crowdedRetries = 2 * time.Minute
 )
 
 // appender turns a stream of batches into append operations on one table.
@@ -40,6 +44,14 @@ type appender struct {
 	rows     int64
 	bytes    int64
 	appended int64
+	pieces   int   // that were appended
+	failed   error // why no more rows are asked for, to tell it from a broken stream
+}
+
+// fail notes why the stream of rows is not read on.
+func (a *appender) fail(err error) error {
+	a.failed = err
+	return err
 }
 
 // copy appends everything the reader has.
@@ -58,6 +70,9 @@ func (a *appender) copy(r array.RecordReader) (err error) {
 		if err != nil {
 			return err
 		}
+	}
+	if a.failed != nil {
+		return a.failed
 	}
 	if err := r.Err(); err != nil && !errors.Is(err, io.EOF) {
 		return lake.Errorf(lake.Invalid, "ingest: %w", err)
@@ -117,6 +132,7 @@ func (a *appender) flush() error {
 		return err
 	}
 	a.appended += int64(result.GetRows())
+	a.pieces++
 	a.discard()
 	return nil
 }
@@ -133,7 +149,7 @@ func (a *appender) discard() {
 // is not known.
 func (a *appender) append(cmd appendwire.Command, msgs messages) (*lakepb.AppendResult, error) {
 	defer a.server.names.Evict(a.table)
-	deadline := time.Now().Add(appendRetries)
+	began := time.Now()
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
 		result, err := a.once(cmd, msgs)
 		err = grpcerr.FromStatus(err)
@@ -142,7 +158,11 @@ func (a *appender) append(cmd appendwire.Command, msgs messages) (*lakepb.Append
 		default:
 			return result, err
 		}
-		if err == nil || time.Now().Add(pause).After(deadline) {
+		patience := appendRetries
+		if lake.Is(err, lake.Exhausted) {
+			patience = crowdedRetries
+		}
+		if err == nil || time.Since(began)+pause > patience {
 			return result, err
 		}
 		select {
@@ -156,6 +176,7 @@ func (a *appender) append(cmd appendwire.Command, msgs messages) (*lakepb.Append
 func (a *appender) once(cmd appendwire.Command, msgs messages) (*lakepb.AppendResult, error) {
 	ctx, cancel := context.WithCancel(a.ctx)
 	defer cancel()
+	ctx = metadata.AppendToOutgoingContext(ctx, appendwire.SizeHeader, strconv.FormatInt(msgs.size(), 10))
 	up, err := a.server.authority.DoPut(ctx)
 	if err != nil {
 		return nil, err
@@ -188,6 +209,14 @@ func (a *appender) once(cmd appendwire.Command, msgs messages) (*lakepb.AppendRe
 // messages collects Flight data. Send keeps copies: the sender uses its
 // buffers again.
 type messages []*flight.FlightData
+
+// size is what the messages are announced as.
+func (m messages) size() (n int64) {
+	for _, d := range m {
+		n += appendwire.MessageSize(d)
+	}
+	return n
+}
 
 // Send adds a copy of the message.
 func (m *messages) Send(d *flight.FlightData) error {

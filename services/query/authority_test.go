@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/lakeplane/lake/api/lakepb"
@@ -46,6 +48,7 @@ type authority struct {
 	calls      map[string]int
 	callers    map[string]access.Principal // the last of each call
 	appendFail []error                     // one for each of the next appends, after it applied
+	appendHold func()                      // returns when an append may go on
 }
 
 func newAuthority() *authority {
@@ -78,6 +81,23 @@ func (a *authority) failAppends(errs ...error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.appendFail = errs
+}
+
+// holdAppends has each append wait until hold returns.
+func (a *authority) holdAppends(hold func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.appendHold = hold
+}
+
+// hold waits until an append may go on.
+func (a *authority) hold() {
+	a.mu.Lock()
+	hold := a.appendHold
+	a.mu.Unlock()
+	if hold != nil {
+		hold()
+	}
 }
 
 func nameOf(n *lakepb.TableName) lake.TableName {
@@ -209,7 +229,9 @@ func (a *authority) DoPut(stream flight.FlightService_DoPutServer) error {
 	if appendwire.IsSession(stream.Context()) {
 		return a.session(stream)
 	}
+	a.hold()
 	var msgs []*flight.FlightData
+	size := int64(0)
 	hash := appendwire.NewHasher()
 	for {
 		m, err := stream.Recv()
@@ -220,10 +242,15 @@ func (a *authority) DoPut(stream flight.FlightService_DoPutServer) error {
 		}
 		hash.Add(m)
 		msgs = append(msgs, m)
+		size += appendwire.MessageSize(m)
 	}
 	cmd, err := appendwire.ParseCommand(msgs[0].GetFlightDescriptor())
 	if err != nil {
 		return err
+	}
+	announced := metadata.ValueFromIncomingContext(stream.Context(), appendwire.SizeHeader)
+	if len(announced) > 0 && announced[0] != strconv.FormatInt(size, 10) {
+		return lake.Errorf(lake.Invalid, "the payload has %d bytes, announced were %v", size, announced)
 	}
 	if hash.Digest() != cmd.Digest {
 		return lake.Errorf(lake.Invalid, "the payload's digest differs")

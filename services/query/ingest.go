@@ -22,14 +22,17 @@ import (
 // ingest serves the bulk ingestion of Flight SQL: it creates the table where
 // the client asks for it, and appends the stream in pieces, each one append
 // operation of the append protocol. Pieces that were appended stay when a
-// later one fails; the answer counts them, and the error follows.
+// later one fails; the answer counts them, and the error follows. Few ingestions
+// have rows in memory at once, see [turns].
 func (s *Server) ingest(ctx context.Context, p access.Principal, cmd *pb.CommandStatementIngest, in *putStream) (err error) {
 	defer recovered(&err)
 	name, err := ingestTable(p, cmd)
 	if err != nil {
 		return err
 	}
-	r, err := in.reader()
+	paced := newPacedStream(ctx, in, s.ingestions)
+	defer paced.end()
+	r, err := readRows(paced)
 	if err != nil {
 		return err
 	}
@@ -40,6 +43,7 @@ func (s *Server) ingest(ctx context.Context, p access.Principal, cmd *pb.Command
 	}
 	a := &appender{server: s, ctx: rpc.Delegate(ctx, p), table: name, schema: schema}
 	defer a.discard()
+	paced.rows = a
 	failed := a.copy(r)
 	answer, err := proto.Marshal(&pb.DoPutUpdateResult{RecordCount: a.appended})
 	if err != nil {

@@ -3,6 +3,8 @@
 package query
 
 import (
+	"sync/atomic"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc/status"
 
@@ -74,7 +76,14 @@ func newMetrics(r prometheus.Registerer, s *Server) (*metrics, error) {
 		}
 		return 0
 	})
-	for _, c := range []prometheus.Collector{m.admission, m.inflight, m.rejections, m.refreshes, m.pieces, m.direct, m.memos, m.cancels, m.stages, ready, open, hears} {
+	ingestions := func(state string, n *atomic.Int64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "lake_query_ingestions", Help: "Bulk ingestions by whether they have rows in memory (working) or wait for their turn (waiting).",
+			ConstLabels: prometheus.Labels{"state": state},
+		}, func() float64 { return float64(n.Load()) })
+	}
+	working, waiting := ingestions("working", &s.ingestions.working), ingestions("waiting", &s.ingestions.waiting)
+	for _, c := range []prometheus.Collector{working, waiting, m.admission, m.inflight, m.rejections, m.refreshes, m.pieces, m.direct, m.memos, m.cancels, m.stages, ready, open, hears} {
 		if err := r.Register(c); err != nil {
 			return nil, err
 		}

@@ -41,6 +41,8 @@ const (
 	DefaultMaxEndpoints = 8
 	DefaultEndpointRows = 1 << 18
 	EndpointsLimit      = 64
+	// DefaultIngestions is how many bulk ingestions have rows in memory at once.
+	DefaultIngestions = 4
 	// DefaultAnswerBytes is the memory for remembered answers.
 	DefaultAnswerBytes = 16 << 20
 	// PreparedTTL is how long a prepared statement's handle is good for.
@@ -96,6 +98,9 @@ type Options struct {
 	// to whoever repeats a statement over the same snapshots; default 16 MiB,
 	// negative for none.
 	AnswerBytes int64
+	// Ingestions is how many bulk ingestions may have rows in memory at once, some
+	// 150 MiB each; default 4. Others wait in order of arrival.
+	Ingestions int
 	// Admission, Directory, Registration and Datasets tune the parts of those
 	// names.
 	Admission    admission.Options
@@ -150,6 +155,9 @@ func (o Options) normalize() (Options, error) {
 	}
 	if o.AnswerBytes == 0 {
 		o.AnswerBytes = DefaultAnswerBytes
+	}
+	if o.Ingestions <= 0 {
+		o.Ingestions = DefaultIngestions
 	}
 	if o.TicketTTL == 0 {
 		o.TicketTTL = ticket.DefaultTTL

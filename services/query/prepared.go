@@ -99,7 +99,7 @@ func (s *Server) closePrepared(p access.Principal, handle []byte) {
 // readOneRow reads the parameters of one execution.
 func readOneRow(in *putStream) (row arrow.RecordBatch, err error) {
 	defer recovered(&err)
-	r, err := in.reader()
+	r, err := readRows(in)
 	if err != nil {
 		return nil, err
 	}

@@ -42,6 +42,8 @@ type Server struct {
 	metrics   *metrics
 	planner   *planner
 	summaries *semaphore.Weighted // places to make them
+	// ingestions are the turns of bulk ingestions.
+	ingestions *turns
 	// referring says that the gRPC server has the codec of package wire.
 	referring atomic.Bool
 	// cancellations keeps running in step with the other replicas.
@@ -68,6 +70,7 @@ func New(opts Options) (*Server, error) {
 		prepared:   ticket.NewSealer(ticket.Prepared, opts.Keys, PreparedTTL, opts.Now),
 		running:    newRunning(opts.Now),
 		summaries:  semaphore.NewWeighted(summaryPlaces),
+		ingestions: newTurns(opts.Ingestions),
 		memo:       newMemo(opts.AnswerBytes),
 		catalog:    lakepb.NewCatalogClient(opts.Authority),
 		procedures: lakepb.NewProceduresClient(opts.Authority),

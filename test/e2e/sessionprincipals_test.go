@@ -59,7 +59,9 @@ func TestSessionsOfPrincipals(t *testing.T) {
 	require.Empty(t, valuesOf(t, t.Context(), ann, hers))
 	require.Equal(t, []int64{1, 1}, valuesOf(t, t.Context(), ann, his))
 
+	bulk := beginIngestion(t, d.dial(t, query.address, "somebody", bobToken), his)
 	writeFile(t, principals, others)
+	bulk.requireEndsWith(t, codes.Unauthenticated)
 	for _, r := range open {
 		require.Eventually(t, func() bool {
 			if r.Send(sessionItem(t, lake.NewID(), 2)) != nil {

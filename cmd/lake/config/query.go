@@ -30,6 +30,8 @@ type Query struct {
 	// say, MaxEndpoints the most that a client gets, and EndpointRows the least
 	// rows of a part.
 	Endpoints, MaxEndpoints, EndpointRows int
+	// Ingestions is how many bulk ingestions have rows in memory at once.
+	Ingestions int
 	// ExecutionTimeout bounds one query.
 	ExecutionTimeout time.Duration
 	SQLBytes         int64
@@ -68,7 +70,7 @@ func NewQuery() *Query {
 		set:       newSet("query"),
 		TicketTTL: ticket.DefaultTTL, ExecutionTimeout: 30 * time.Minute, SQLBytes: lake.MaxSQLBytes, DiscoveryRows: 10_000,
 		Admission: admission.Options{Concurrent: 64, PerTenant: 8, Tenants: 4096, Queue: 100 * time.Millisecond},
-		Endpoints: query.DefaultEndpoints, MaxEndpoints: query.DefaultMaxEndpoints, EndpointRows: query.DefaultEndpointRows,
+		Endpoints: query.DefaultEndpoints, MaxEndpoints: query.DefaultMaxEndpoints, EndpointRows: query.DefaultEndpointRows, Ingestions: query.DefaultIngestions,
 		Slots: 8, Memory: 1 << 30, SpillBytes: 8 << 30, DatasetCache: 256 << 20, AnswerCache: query.DefaultAnswerBytes, BlockCache: 256 << 20, CatalogTTL: time.Second,
 	}
 	s := c.set
@@ -82,6 +84,7 @@ func NewQuery() *Query {
 	s.add("query_max_concurrent_per_tenant", "LAKE_QUERY_MAX_CONCURRENT_PER_TENANT", intValue{&c.Admission.PerTenant, 1, maxCount}, "those of one tenant")
 	s.add("query_max_tracked_tenants", "LAKE_QUERY_MAX_TRACKED_TENANTS", intValue{&c.Admission.Tenants, 1, maxCount}, "tenants that run or wait at once")
 	s.add("query_queue_timeout", "LAKE_QUERY_QUEUE_TIMEOUT_MS", durationValue{p: &c.Admission.Queue, min: time.Millisecond, max: time.Hour}, "how long a request waits to be admitted")
+	s.add("query_max_ingestions", "LAKE_QUERY_MAX_INGESTIONS", intValue{&c.Ingestions, 1, 1 << 10}, "bulk ingestions that have rows in memory at once, about 150 MiB each; others wait for their turn")
 	s.add("query_endpoints", "LAKE_QUERY_ENDPOINTS", intValue{&c.Endpoints, 1, query.EndpointsLimit}, "endpoints in which large scans are given to clients that do not say (header x-lake-endpoints); each is admitted, and takes a slot, on its own")
 	s.add("query_max_endpoints", "LAKE_QUERY_MAX_ENDPOINTS", intValue{&c.MaxEndpoints, 1, query.EndpointsLimit}, "the most endpoints that a client gets; 1 for never more than one")
 	s.add("query_endpoint_rows", "LAKE_QUERY_ENDPOINT_ROWS", intValue{&c.EndpointRows, 1, 1 << 30}, "about the least rows of an endpoint, so that small tables have one")

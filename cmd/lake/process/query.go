@@ -60,8 +60,8 @@ func (q *Query) open(objects *Objects) (err error) {
 		TicketTTL: c.TicketTTL, Admission: c.Admission, ExecutionTimeout: c.ExecutionTimeout, DiscoveryRows: c.DiscoveryRows,
 		Endpoints: c.Endpoints, MaxEndpoints: c.MaxEndpoints, EndpointRows: uint64(c.EndpointRows),
 		Registration: registration.Options{TTL: c.CatalogTTL}, Datasets: datasets.Options{Bytes: uint64(c.DatasetCache)},
-		AnswerBytes: cmp.Or(c.AnswerCache, -1),
-		Metrics:     q.tel.Metrics, Log: q.tel.Log, Version: q.tel.Version,
+		AnswerBytes: cmp.Or(c.AnswerCache, -1), Ingestions: c.Ingestions,
+		Metrics: q.tel.Metrics, Log: q.tel.Log, Version: q.tel.Version,
 	}
 	if q.beside != nil {
 		opts.Append = q.beside.Append

@@ -39,7 +39,7 @@ func (g guard) authenticate(ctx context.Context) (context.Context, error) {
 	if err != nil {
 		return nil, err
 	}
-	return context.WithValue(access.With(ctx, p), grantKey{}, grant{g, p}), nil
+	return context.WithValue(access.With(ctx, p), grantKey{}, granted{g, p}), nil
 }
 
 // principal returns who calls.
@@ -56,26 +56,6 @@ func (g guard) principal(ctx context.Context) (access.Principal, error) {
 		return access.Principal{}, err
 	}
 	return delegated(ctx, caller)
-}
-
-// grant is what a call was let in for.
-type grant struct {
-	guard     guard
-	principal access.Principal
-}
-
-type grantKey struct{}
-
-// stillGranted reports whether the caller would be let in now as it was when
-// the call began. Its token may have been withdrawn since, or a namespace. It is
-// true outside of a call.
-func stillGranted(ctx context.Context) bool {
-	g, ok := ctx.Value(grantKey{}).(grant)
-	if !ok {
-		return true
-	}
-	now, err := g.guard.principal(ctx)
-	return err == nil && now.Equal(g.principal)
 }
 
 // local reports whether both ends of the connection are on this machine. The

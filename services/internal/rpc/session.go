@@ -29,71 +29,36 @@ func Ending(ctx context.Context) <-chan struct{} {
 // would not be let in any more. Make one with [NewSession]; one goroutine may
 // read it.
 type Session struct {
-	in     PutSource
-	ctx    context.Context //nolint:containedctx // the call's
-	idle   time.Duration
-	end    *time.Timer
-	quiet  *time.Timer
-	asked  time.Time // when it was last seen that the caller may call
-	next   chan received
-	wanted chan struct{}
-}
-
-// askEvery is how long a caller who may not call any more can go on with a
-// session: about what it takes to notice that a file of principals has changed.
-const askEvery = time.Second
-
-type received struct {
-	message *flight.FlightData
-	err     error
+	in    *Asker
+	ctx   context.Context //nolint:containedctx // the call's
+	idle  time.Duration
+	end   *time.Timer
+	quiet *time.Timer
+	grant *Grant
 }
 
 // NewSession reads the messages of in, for a call with the context ctx, for
 // total at most and until none came for idle. Close it before the call returns.
 func NewSession(ctx context.Context, in PutSource, total, idle time.Duration) *Session {
-	s := &Session{
-		in: in, ctx: ctx, idle: idle, end: time.NewTimer(total), quiet: time.NewTimer(idle), asked: time.Now(),
-		next: make(chan received), wanted: make(chan struct{}, 1),
-	}
-	// A message is asked for when the reader wants it, so that at most one is in
-	// memory; the goroutine ends with the call, whose end ends Recv.
-	go s.pump()
-	return s
-}
-
-func (s *Session) pump() {
-	for {
-		select {
-		case <-s.ctx.Done():
-			return
-		case <-s.wanted:
-		}
-		m, err := s.in.Recv()
-		select {
-		case <-s.ctx.Done():
-			return
-		case s.next <- received{m, err}:
-		}
+	return &Session{
+		in: NewAsker(ctx, in), ctx: ctx, idle: idle,
+		end: time.NewTimer(total), quiet: time.NewTimer(idle), grant: GrantOf(ctx),
 	}
 }
 
 // Recv returns the next message; io.EOF at the session's end, and lake.Invalid
 // for a message of more than [appendwire.MaxSessionBytes].
 func (s *Session) Recv() (*flight.FlightData, error) {
-	select {
-	case s.wanted <- struct{}{}:
-	default: // asked for before
-	}
 	s.quiet.Reset(s.idle)
 	select {
-	case r := <-s.next:
-		if r.err == nil && !s.granted() {
+	case r := <-s.in.Ask():
+		if r.Err == nil && !s.grant.Lasts() {
 			return nil, io.EOF
 		}
-		if r.err == nil {
-			r.err = fits(r.message)
+		if r.Err == nil {
+			r.Err = fits(r.Message)
 		}
-		return r.message, r.err
+		return r.Message, r.Err
 	case <-s.ctx.Done():
 		return nil, s.ctx.Err()
 	case <-Ending(s.ctx):
@@ -102,16 +67,6 @@ func (s *Session) Recv() (*flight.FlightData, error) {
 	case <-s.quiet.C:
 	}
 	return nil, io.EOF
-}
-
-// granted asks from time to time whether the caller may still call.
-func (s *Session) granted() bool {
-	now := time.Now()
-	if now.Sub(s.asked) < askEvery {
-		return true
-	}
-	s.asked = now
-	return stillGranted(s.ctx)
 }
 
 // fits refuses a message that is too large for a session. It ends the session, as
