@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/client"
 	sdk "go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/lakeplane/lake/metastore"
@@ -102,5 +103,36 @@ func TestHistoriesReplay(t *testing.T) {
 			worker.RegisterWorkflows(replayer)
 			require.NoError(t, replayer.ReplayWorkflowHistoryFromJSONFile(worker.Logger(silent), file))
 		})
+	}
+}
+
+// registered notes the names under which workflows are registered.
+type registered struct {
+	sdk.WorkflowRegistry
+	names []string
+}
+
+func (r *registered) RegisterWorkflowWithOptions(_ any, o workflow.RegisterOptions) {
+	r.names = append(r.names, o.Name)
+}
+
+// TestEveryWorkflowHasAHistory: one without would be changed, and its running
+// procedures get stuck, with every test passing.
+func TestEveryWorkflowHasAHistory(t *testing.T) {
+	var want registered
+	worker.RegisterWorkflows(&want)
+	files, err := filepath.Glob(filepath.Join(corpus, "*", "testdata", "*.json"))
+	require.NoError(t, err)
+	have := map[string]bool{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var h history.History
+		require.NoError(t, protojson.Unmarshal(text, &h), file)
+		have[h.Events[0].GetWorkflowExecutionStartedEventAttributes().GetWorkflowType().GetName()] = true
+	}
+	require.NotEmpty(t, want.names)
+	for _, name := range want.names {
+		require.True(t, have[name], "no history of %s: capture one with -update-histories", name)
 	}
 }
