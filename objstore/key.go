@@ -28,14 +28,16 @@ var (
 	ErrInvalid  error = &lake.Error{Kind: lake.Invalid, Message: "invalid object request"}
 )
 
-// CheckKey refuses a key that is not 1..1,024 bytes of valid UTF-8 without
-// NUL, made of '/'-separated segments of 1..255 bytes, none "." or "..".
+// CheckKey refuses a key that is not 1..1,024 bytes of valid UTF-8, made of
+// '/'-separated segments of 1..255 bytes, none "." or "..". NUL and the other
+// characters that XML cannot hold are refused everywhere: object services list
+// and delete in XML, and would name another object.
 func CheckKey(key string) error {
 	if key == "" || len(key) > MaxKeyBytes {
 		return fmt.Errorf("%w: key of %d bytes, want 1..%d", ErrInvalid, len(key), MaxKeyBytes)
 	}
-	if !utf8.ValidString(key) || strings.ContainsRune(key, 0) {
-		return fmt.Errorf("%w: key %q is not UTF-8 text", ErrInvalid, key)
+	if !utf8.ValidString(key) || strings.ContainsFunc(key, outsideXML) {
+		return fmt.Errorf("%w: key %q is not UTF-8 text without control characters other than tabs and line ends", ErrInvalid, key)
 	}
 	for s := range strings.SplitSeq(key, "/") {
 		if s == "" || s == "." || s == ".." || len(s) > MaxSegmentBytes {
@@ -43,6 +45,11 @@ func CheckKey(key string) error {
 		}
 	}
 	return nil
+}
+
+// outsideXML says that XML 1.0 has no such character.
+func outsideXML(r rune) bool {
+	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == '\ufffe' || r == '\uffff'
 }
 
 // CheckPrefix refuses a listing prefix that is neither empty nor a key with a

@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 
@@ -173,7 +172,7 @@ func (p *page) smallest(names []string) (kept []string, cut bool) {
 // name returns the name of an entry that may hold keys after the page's start.
 func (p *page) name(prefix string, entry os.DirEntry) (name string, ok bool) {
 	name = entry.Name()
-	if !utf8.ValidString(name) || prefix == "" && name == scratchName {
+	if objstore.CheckKey(name) != nil || prefix == "" && name == scratchName {
 		return "", false // not a key
 	}
 	if entry.IsDir() {

@@ -20,6 +20,7 @@ var keyCases = []namedCase{
 	{"keys/bad keys are refused everywhere", func(t *testing.T, s *fixture) {
 		for name, key := range map[string]string{
 			"empty": "", "leading slash": "/a", "trailing slash": "a/", "double slash": "a//b", "dot": "a/./b", "dots": "../x", "nul": "a\x00b",
+			"control character": "a\x01b", "no character": "a\uffffb",
 			"not utf8": "a\xff", "long segment": strings.Repeat("s", objstore.MaxSegmentBytes+1), "long": strings.Repeat("x/", 512) + "x",
 		} {
 			_, openErr := s.Open(t.Context(), key)
