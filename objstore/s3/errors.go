@@ -43,6 +43,16 @@ func judge(ctx context.Context, err error) verdict {
 	return final
 }
 
+// refusedAtOnce says that the service itself refused a request for its load. A
+// proxy before it answers 503 as well when it lost the service's answer.
+func refusedAtOnce(err error) bool {
+	switch codeOf(err) {
+	case "SlowDown", "Throttling", "RequestLimitExceeded", "TooManyRequests":
+		return true
+	}
+	return false
+}
+
 // statusOf returns the HTTP status of an answer, 0 when there was none.
 func statusOf(err error) int {
 	var answer *awshttp.ResponseError

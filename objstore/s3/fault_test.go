@@ -117,9 +117,19 @@ func cut(r *http.Request, _ func() (*http.Response, error)) (*http.Response, err
 	return nil, errCut
 }
 
+// proxied carries the request out and answers as a proxy that lost the
+// service's answer.
+func proxied(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+	_, _ = lost(r, send)
+	return &http.Response{
+		StatusCode: http.StatusServiceUnavailable, Header: http.Header{"Content-Type": {"text/plain"}}, Request: r,
+		Body: io.NopCloser(strings.NewReader("upstream connect error or disconnect/reset before headers")),
+	}, nil
+}
+
 func TestPutsUnderFaults(t *testing.T) {
 	for name, fault := range map[string]func(*http.Request, func() (*http.Response, error)) (*http.Response, error){
-		"slow down": slow, "conflict": conflict, "lost answer": lost, "internal error": broken, "cut": cut,
+		"slow down": slow, "conflict": conflict, "lost answer": lost, "internal error": broken, "cut": cut, "proxy": proxied,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -157,6 +167,42 @@ func TestAnswersThatNeverComeAreUnknown(t *testing.T) {
 	require.True(t, lake.Is(err, lake.Unavailable), "refused, certainly: %v", err)
 	w.set(nil)
 	require.NoError(t, s.Put(t.Context(), "x", []byte("x")))
+}
+
+// TestAnAnswerThatComesTooLateIsLookedFor: the time for all attempts may end
+// during one that was carried out.
+func TestAnAnswerThatComesTooLateIsLookedFor(t *testing.T) {
+	s, w := overWire(t, func(o *s3.Options) { o.RetryTime = 300 * time.Millisecond })
+	w.set(times(1, http.MethodPut, func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+		_, _ = lost(r, send)
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}))
+	require.NoError(t, s.Put(t.Context(), "x", []byte("x")))
+}
+
+// TestServicesThatIgnoreRanges send the beginning of an object for its end.
+func TestServicesThatIgnoreRanges(t *testing.T) {
+	data := make([]byte, 300_000)
+	for i := range data {
+		data[i] = byte(i * 7)
+	}
+	s, w := overWire(t)
+	require.NoError(t, s.Put(t.Context(), "x", data))
+	require.NoError(t, s.Put(t.Context(), "small", data[:10]))
+	for key, want := range map[string][]byte{"x": data, "small": data[:10]} {
+		for _, length := range []int64{int64(len(want)), -1} {
+			w.set(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+				if r.Method != http.MethodGet {
+					return send()
+				}
+				return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Request: r, ContentLength: length, Body: io.NopCloser(bytes.NewReader(want))}, nil
+			})
+			got, err := objstore.ReadAll(t.Context(), s, key, 1<<20)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		}
+	}
 }
 
 func TestStreamsUnderFaults(t *testing.T) {

@@ -64,6 +64,9 @@ func (o *object) readTail(ctx context.Context) error {
 		return err
 	}
 	defer answer.Body.Close()
+	if answer.ContentRange == nil && (answer.ContentLength == nil || *answer.ContentLength > o.store.opts.TailBytes) {
+		return o.look(ctx) // the service ignores ranges: this is not the end
+	}
 	if o.tail, err = io.ReadAll(io.LimitReader(answer.Body, o.store.opts.TailBytes+1)); err != nil {
 		return err
 	}

@@ -126,9 +126,10 @@ func (s *Store) attempts(ctx context.Context, request func(context.Context) erro
 		var v verdict
 		v, err = s.attempt(whole, request)
 		if err == nil || v == final {
-			return doubtful, err
+			cutOff := err != nil && ctx.Err() == nil && whole.Err() != nil && statusOf(err) == 0
+			return doubtful || cutOff, err
 		}
-		doubtful = doubtful || v == unclear
+		doubtful = doubtful || v == unclear || v == slowDown && !refusedAtOnce(err)
 		if !pause(whole, n) {
 			return doubtful, errors.Join(err, ctx.Err())
 		}
