@@ -77,8 +77,14 @@ func (s *Server) resolve(ctx context.Context, p access.Principal, refs []sqlengi
 		return nil, err
 	}
 	out := make(map[sqlengine.Name]registration.Registration, len(stored))
+	tables := make(map[lake.TableName]registration.Registration, len(stored))
 	for i, ref := range stored {
-		out[ref] = found[i]
+		// Another spelling may have been looked up at another moment: they mean one
+		// table all the same, of one version.
+		if _, known := tables[found[i].Name]; !known {
+			tables[found[i].Name] = found[i]
+		}
+		out[ref] = tables[found[i].Name]
 	}
 	return out, nil
 }

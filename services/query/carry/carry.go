@@ -79,9 +79,10 @@ type cargo struct {
 func wrap(req sqlengine.Request) (*cargo, sqlengine.Request) {
 	var c *cargo
 	tables := make(map[sqlengine.Name]sqlengine.Table, len(req.Tables))
+	between := newTables{}
 	for name, t := range req.Tables {
 		tables[name] = t
-		carried := newTable(name, t)
+		carried := between.of(name, t)
 		if carried == nil {
 			continue
 		}

@@ -4,6 +4,7 @@ package carry
 
 import (
 	"context"
+	"reflect"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -20,6 +21,21 @@ type table struct {
 	schema *arrow.Schema
 	// lost are the columns that nothing can carry.
 	lost map[int]bool
+}
+
+// newTables are those of one request: two names of one table stay that.
+type newTables map[sqlengine.Table]*table
+
+func (m newTables) of(name sqlengine.Name, t sqlengine.Table) *table {
+	if !reflect.TypeOf(t).Comparable() {
+		return newTable(name, t)
+	}
+	carried, known := m[t]
+	if !known {
+		carried = newTable(name, t)
+		m[t] = carried
+	}
+	return carried
 }
 
 // newTable returns nil where the table needs no carrying.
