@@ -4,10 +4,13 @@ package ingest_test
 
 import (
 	"bytes"
+	"encoding/base64"
+	"encoding/binary"
 	"strings"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/flight"
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
@@ -15,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakeplane/lake/internal/ingest"
+	"github.com/lakeplane/lake/lake"
 )
 
 // A column whose type no new table could have is still a column.
@@ -94,4 +98,34 @@ func TestJSONAndEnumOfParquetAreText(t *testing.T) {
 	require.Len(t, rows, 2)
 	require.JSONEq(t, `{"j":"{\"a\":1}","b":"Yg==","e":["RED"]}`, rows[0])
 	require.JSONEq(t, `{"j":null,"b":null,"e":null}`, rows[1])
+}
+
+// The Arrow library allocates what the counts in a schema ask for.
+func TestADamagedStoredSchemaAsksForNoMemory(t *testing.T) {
+	b := batch(t, arrow.NewSchema([]arrow.Field{field("c", arrow.PrimitiveTypes.Int64)}, nil), `[{"c":1}]`)
+	wire := flight.SerializeSchema(b.Schema(), mem)
+	at := bytes.Index(wire, []byte{1, 0, 0, 0}) // the last such count is that of the fields
+	require.Positive(t, at)
+	for ; at >= 0; at = next(wire, at+1) {
+		damaged := bytes.Clone(wire)
+		binary.LittleEndian.PutUint32(damaged[at:], 0x7000_0000)
+		var out bytes.Buffer
+		w, err := pqarrow.NewFileWriter(b.Schema(), &out, nil, pqarrow.DefaultWriterProps())
+		require.NoError(t, err)
+		require.NoError(t, w.AppendKeyValueMetadata("ARROW:schema", base64.StdEncoding.EncodeToString(damaged)))
+		require.NoError(t, w.Write(b))
+		require.NoError(t, w.Close())
+		err = failure(t, put(t, "a.parquet", out.Bytes()), ingest.Options{})
+		if err != nil {
+			require.True(t, lake.Is(err, lake.Invalid), "%v", err)
+		}
+	}
+}
+
+func next(wire []byte, from int) int {
+	at := bytes.Index(wire[from:], []byte{1, 0, 0, 0})
+	if at < 0 {
+		return at
+	}
+	return from + at
 }

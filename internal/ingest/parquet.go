@@ -4,16 +4,20 @@ package ingest
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/metadata"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
+	"github.com/lakeplane/lake/internal/untrusted"
 	"github.com/lakeplane/lake/lake"
 )
 
@@ -64,6 +68,9 @@ func (r *parquetReader) open(ctx context.Context, opts Options) error {
 		return lake.Errorf(lake.Invalid, "the Parquet footer is damaged: it counts %d rows in %d bytes", r.total, bytes)
 	}
 	r.batchRows = rowsPerBatch(r.total, bytes, int64(opts.BatchRows))
+	if err := checkStoredSchema(r.file.MetaData().KeyValueMetadata()); err != nil {
+		return err
+	}
 	fr, err := pqarrow.NewFileReader(r.file, pqarrow.ArrowReadProperties{BatchSize: r.batchRows}, allocator)
 	if err != nil {
 		return lake.Errorf(lake.Invalid, "the Parquet schema cannot be read: %w", err)
@@ -73,6 +80,24 @@ func (r *parquetReader) open(ctx context.Context, opts Options) error {
 		return lake.Errorf(lake.Invalid, "the Parquet schema cannot be read: %w", err)
 	}
 	return r.openColumns(ctx, fr, opts)
+}
+
+// checkStoredSchema refuses a file whose Arrow schema, which many writers put
+// beside Parquet's own, is damaged. Decoding it, the Arrow library allocates what
+// its counts ask for, which can be more memory than there is.
+func checkStoredSchema(entries metadata.KeyValueMetadata) error {
+	text := entries.FindValue("ARROW:schema")
+	if text == nil {
+		return nil
+	}
+	wire, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(*text, "="))
+	if err == nil {
+		_, err = untrusted.DecodeSchema(wire)
+	}
+	if err != nil {
+		return lake.Errorf(lake.Invalid, "the Arrow schema stored in the file is damaged: %w", err)
+	}
+	return nil
 }
 
 // rowsPerBatch keeps a batch near batchBytes, judged by the mean row.
