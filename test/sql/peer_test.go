@@ -76,8 +76,15 @@ func (p *peer) run(sql string, emit func(cells []string) error) error {
 // file and lake ingest.
 func (p *peer) copyTo(t testing.TB, server *process, table string) {
 	t.Helper()
+	p.ingest(t, server, table, "FROM "+table)
+}
+
+// ingest appends the rows of a statement of the peer to a table of Lake, in the
+// same way.
+func (p *peer) ingest(t testing.TB, server *process, table, sql string) {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), table+".parquet")
-	p.must(t, fmt.Sprintf("COPY (FROM %s) TO '%s' (FORMAT parquet)", table, file))
+	p.must(t, fmt.Sprintf("COPY (%s) TO '%s' (FORMAT parquet)", sql, file))
 	cmd := exec.Command(lakeBin, "ingest", table, file, "--addr", server.address, "--state", t.TempDir())
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s: %s", table, out)

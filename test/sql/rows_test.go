@@ -59,6 +59,8 @@ func text(arr arrow.Array, i int) string {
 	case *array.Timestamp:
 		t := a.DataType().(*arrow.TimestampType)
 		return timeText(a.Value(i).ToTime(t.Unit))
+	case *array.Time64:
+		return clockText(int64(a.Value(i)) * int64(a.DataType().(*arrow.Time64Type).Unit.Multiplier()))
 	case *array.Date32:
 		return dateText(int64(a.Value(i)))
 	case *array.Binary:
@@ -115,6 +117,8 @@ func brackets(parts []string, sorted bool) string {
 }
 
 func timeText(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999999999") }
+
+func clockText(nanos int64) string { return time.Duration(nanos).String() }
 
 func dateText(days int64) string { return time.Unix(days*86_400, 0).UTC().Format(time.DateOnly) }
 

@@ -44,8 +44,14 @@ func peerText(v duckdb.Vector, t duckdb.LogicalType, row int) string {
 		return blobText([]byte(duckdb.StringTData(address[duckdb.StringT](v, row))))
 	case duckdb.TypeDate:
 		return dateText(int64(at[int32](v, row)))
+	case duckdb.TypeTime:
+		return clockText(at[int64](v, row) * int64(time.Microsecond))
 	case duckdb.TypeTimestamp, duckdb.TypeTimestampTZ:
 		return timeText(time.UnixMicro(at[int64](v, row)))
+	case duckdb.TypeTimestampMS:
+		return timeText(time.UnixMilli(at[int64](v, row)))
+	case duckdb.TypeTimestampNS:
+		return timeText(time.Unix(0, at[int64](v, row)))
 	case duckdb.TypeSQLNull:
 		return "NULL"
 	}
