@@ -724,6 +724,50 @@ func TestStopFinishesWhatItTook(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// TestStopCutsOffWhatDoesNotEnd: the grace is all that an append gets.
+func TestStopCutsOffWhatDoesNotEnd(t *testing.T) {
+	a := start(t, func(o *metasrv.Options) { o.Grace = 50 * time.Millisecond })
+	a.create(t, "a", "t")
+	staging := make(chan struct{})
+	a.engine.set(func(d *disturbed) {
+		d.stageData = func(ctx context.Context) error { close(staging); <-ctx.Done(); return ctx.Err() }
+	})
+	failed := make(chan error, 1)
+	go func() { _, err := a.put(context.Background(), newOp(t, "a", "t", 0)); failed <- err }()
+	<-staging
+	stopped := make(chan struct{})
+	go func() { defer close(stopped); a.shutdown() }()
+	select {
+	case <-stopped:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the server waits for ever")
+	}
+	requireCode(t, codes.Unavailable, <-failed)
+}
+
+// TestAReturningLeaderRemembersNothing of the tables that it knew when it led
+// before: another leader may have dropped them and made others of their names.
+func TestAReturningLeaderRemembersNothing(t *testing.T) {
+	store, storage := memory.New(), enginetest.NewMemory()
+	defer store.Close()
+	a := startOn(t, store, storage, func(o *metasrv.Options) { o.Election = quick("a:1") })
+	require.Eventually(t, a.Leading, 20*time.Second, time.Millisecond)
+	a.create(t, "a", "t")
+	o := newOp(t, "a", "t", 0)
+	_, err := a.put(t.Context(), o)
+	require.NoError(t, err)
+	b := startOn(t, store, storage) // takes over
+	require.Eventually(t, func() bool { return !a.Leading() }, 20*time.Second, time.Millisecond)
+	_, err = b.catalog.DropTable(t.Context(), &lakepb.DropTableRequest{Name: nameOf("a", "t")})
+	require.NoError(t, err)
+	b.create(t, "a", "t")
+	b.stop()
+	require.Eventually(t, a.Leading, 20*time.Second, time.Millisecond)
+	_, err = a.put(t.Context(), o)
+	requireCode(t, codes.FailedPrecondition, err, "earlier table")
+	require.Empty(t, a.numbers(t, "a", "t"))
+}
+
 func TestNotTheLeader(t *testing.T) {
 	store, storage := memory.New(), enginetest.NewMemory()
 	defer store.Close()

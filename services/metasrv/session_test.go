@@ -316,7 +316,10 @@ func TestAppendsOutliveTheirSession(t *testing.T) {
 // TestSessionsAreAdmittedAppendByAppend: a session holds no place of those that
 // append, and its appends wait for theirs.
 func TestSessionsAreAdmittedAppendByAppend(t *testing.T) {
-	a := start(t, func(o *metasrv.Options) { o.Append.Concurrent, o.Append.Wait = 1, 20*time.Millisecond })
+	series := prometheus.NewRegistry()
+	a := start(t, func(o *metasrv.Options) {
+		o.Append.Concurrent, o.Append.Wait, o.Metrics = 1, 20*time.Millisecond, series
+	})
 	a.create(t, "a", "t")
 	s := a.session(t, t.Context(), "a", "t", lake.Incarnation{})
 	_, err := a.put(t.Context(), newOp(t, "a", "t", 1))
@@ -333,6 +336,8 @@ func TestSessionsAreAdmittedAppendByAppend(t *testing.T) {
 	first, second := newOp(t, "a", "t", 2), newOp(t, "a", "t", 3)
 	s.send(t, first)
 	<-entered
+	size := appendwire.MessageSize(first.messages[0]) + appendwire.MessageSize(first.messages[1])
+	require.EqualValues(t, size, valuesOf(t, series)["lake_metasrv_reserved_append_bytes"])
 	s.send(t, second)
 	id, _, err := s.answer(t)
 	require.Equal(t, second.command.Operation, id, "a later append may be answered first")
