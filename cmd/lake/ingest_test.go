@@ -17,6 +17,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lakeplane/lake/internal/ingest/journal"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/sdk"
 	"github.com/lakeplane/lake/sdk/sdktest"
@@ -291,6 +292,60 @@ func TestRecreatedTableIsNoticedInTheMiddle(t *testing.T) {
 	require.NoError(t, err)
 	g.fails("dropped and created again", file, "--resume")
 	require.Zero(t, g.server.Rows(resumable), "nothing went into the other table")
+}
+
+// TestFileThatChangesMeanwhileIsNotDone: rows of two files are in the table, which
+// a user must hear of.
+func TestFileThatChangesMeanwhileIsNotDone(t *testing.T) {
+	g := newIngester(t)
+	file := countFile(t, "a.csv", 0, 15_000, "x")
+	g.server.Plan(sdktest.None, sdktest.Busy, sdktest.Busy)
+	changed := make(chan error, 1)
+	go func() {
+		for len(g.server.Attempts()) < 2 {
+			time.Sleep(time.Millisecond)
+		}
+		changed <- os.Chtimes(file, time.Unix(5, 0), time.Unix(5, 0))
+	}()
+	said := g.fails("a.csv: it changed while it was read: it was modified at 1970-01-01T00:00:05Z", file)
+	require.NoError(t, <-changed)
+	require.Contains(t, said, "15,000 rows of the file are in table in.t")
+	g.fails("a.csv changed: it was modified at 1970", file, "--resume")
+}
+
+// TestAppendInDoubtThatIsNotInTheFile: what the journal says was sent is not what
+// the file is cut into now, as after another release wrote the journal. Nothing is
+// sent, since the rows may be in the table.
+func TestAppendInDoubtThatIsNotInTheFile(t *testing.T) {
+	for name, doubt := range map[string]func(journal.Chunk) journal.Chunk{
+		"encoded otherwise": func(c journal.Chunk) journal.Chunk { c.Digest[0]++; return c },
+		"cut otherwise":     func(c journal.Chunk) journal.Chunk { c.Rows--; return c },
+		"after its end": func(c journal.Chunk) journal.Chunk {
+			c.Batch, c.First, c.BatchRows, c.Rows = 15_000, 15_000, 7, 7
+			return c
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newIngester(t)
+			file := countFile(t, "a.csv", 0, 15_000, "x")
+			g.server.Plan(sdktest.None, sdktest.Silence)
+			g.interrupt(2, file)
+			book, err := journal.Open(g.state, resumable, []string{file})
+			require.NoError(t, err)
+			sent := *book.File(0).InDoubt
+			next := doubt(sent)
+			if next.First != sent.First {
+				require.NoError(t, book.Acknowledged(3))
+			} else {
+				require.NoError(t, book.Refused())
+			}
+			require.NoError(t, book.Sending(next))
+			require.NoError(t, book.Close())
+			before := len(g.server.Attempts())
+			g.fails("and are not encoded as they were then, as by another release of lake: look for them in the table", file, "--resume")
+			require.Len(t, g.server.Attempts(), before, "nothing was sent")
+		})
+	}
 }
 
 func TestTwoIngestsOfTheSameFilesAreRefused(t *testing.T) {
