@@ -188,3 +188,16 @@ func TestAListingThatCannotHoldAnythingSaysSo(t *testing.T) {
 	require.Zero(t, r.code)
 	require.Contains(t, r.stderr, `nothing of kind "drop-tables"; this release knows [drop-table `)
 }
+
+// An interrupted self-check leaves no table behind.
+func TestAnInterruptedSelftestDropsItsTable(t *testing.T) {
+	for _, at := range []string{"created lake_selftest", "appended 3 rows"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		errs := &scripted{on: map[string]func(){at: cancel}}
+		var out bytes.Buffer
+		code := run(ctx, []string{"selftest", "--addr", served.State().Query}, strings.NewReader(""), &out, errs)
+		require.Equal(t, exitInterrupted, code, errs.String())
+		require.Empty(t, out.String())
+		require.NotContains(t, must(t, "table", "list", "--format", "csv"), "lake_selftest", at)
+	}
+}

@@ -22,8 +22,12 @@ import (
 	"github.com/lakeplane/lake/sdk"
 )
 
-// selftestTimeout bounds the whole check.
-const selftestTimeout = 2 * time.Minute
+const (
+	// selftestTimeout bounds the whole check.
+	selftestTimeout = 2 * time.Minute
+	// selftestDrop bounds the drop of its table after that.
+	selftestDrop = 10 * time.Second
+)
 
 func (a *app) selftestCommand() *cobra.Command {
 	return &cobra.Command{
@@ -110,7 +114,7 @@ func (a *app) selftest(ctx context.Context, c *sdk.Client, objects string) (err 
 	}
 	a.note("created %s", name)
 	checks := errors.Join(a.selftestAppend(ctx, c, name), a.selftestSelect(ctx, c, name))
-	drop, err := c.DropTable(ctx, name, sdk.DropOptions{Incarnation: created.Snapshot.Incarnation, Reason: "lake selftest", UndropWindow: new(time.Duration)})
+	drop, err := dropAnyway(ctx, c, name, sdk.DropOptions{Incarnation: created.Snapshot.Incarnation, Reason: "lake selftest", UndropWindow: new(time.Duration)})
 	if err != nil {
 		return errors.Join(checks, err)
 	}
@@ -122,6 +126,17 @@ func (a *app) selftest(ctx context.Context, c *sdk.Client, objects string) (err 
 	}
 	a.note("dropped it, waiting for %s", drop.Procedure)
 	return a.selftestPurge(ctx, c, drop, objects)
+}
+
+// dropAnyway drops a table also after an interrupt or the end of the time: nobody
+// else knows of it.
+func dropAnyway(ctx context.Context, c *sdk.Client, name lake.TableName, opts sdk.DropOptions) (sdk.Drop, error) {
+	if ctx.Err() == nil {
+		return c.DropTable(ctx, name, opts)
+	}
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), selftestDrop)
+	defer cancel()
+	return c.DropTable(late, name, opts)
 }
 
 func (a *app) selftestAppend(ctx context.Context, c *sdk.Client, name lake.TableName) error {
