@@ -44,7 +44,7 @@ func (d *Dataset) AddColumns(ctx context.Context, st Creator, added []arrow.Fiel
 	}
 	if fill == nil {
 		err = allNullable(added)
-	} else {
+	} else if err = d.manifest.takesData(); err == nil {
 		next.pb.Fragments, err = d.backfill(ctx, st, fresh, fill)
 	}
 	if err != nil {

@@ -132,7 +132,7 @@ func (d *Dataset) Rewrite(ctx context.Context, st Creator, groups [][]int) (*Rew
 // or the columns have changed since. Tables with secondary indexes are refused
 // with lake.Unsupported: row addresses change, and indexes hold them.
 func (m *Manifest) ApplyRewrite(r *Rewrite, c Commit) (*Manifest, error) {
-	if err := m.refuseIndexes("compaction"); err != nil {
+	if err := errors.Join(m.refuseIndexes("compaction"), m.takesData()); err != nil {
 		return nil, err
 	}
 	next, err := m.derive()
@@ -194,7 +194,7 @@ func (d *Dataset) checkGroups(groups [][]int) error {
 	if len(groups) == 0 {
 		return invalid("nothing to compact")
 	}
-	if err := d.manifest.refuseIndexes("compaction"); err != nil {
+	if err := errors.Join(d.manifest.refuseIndexes("compaction"), d.manifest.takesData()); err != nil { // before anything is written
 		return err
 	}
 	last := -1

@@ -691,3 +691,20 @@ func TestLZ4Deletions(t *testing.T) {
 		require.EqualValues(t, 5998, got.Maximum())
 	}
 }
+
+// Other readers refuse a table with data files of two versions, all of it.
+func TestTablesOfOtherFileVersionsTakeNoData(t *testing.T) {
+	f := newFixture(t)
+	f.append(5, 5)
+	for _, version := range []string{"2.0", "2.2"} {
+		f.edit(func(pb *lancepb.Manifest) { pb.DataFormat.Version = version })
+		d := f.open()
+		_, err := f.m.Append([]*lancepb.DataFragment{testFragment(1, "x.lance")}, testCommit())
+		require.True(t, lake.Is(err, lake.Unsupported), "%v", err)
+		require.ErrorContains(t, err, version)
+		_, err = d.Compact(t.Context(), f.st, [][]int{{0, 1}}, testCommit())
+		require.True(t, lake.Is(err, lake.Unsupported), "%v", err)
+		_, err = d.Delete(t.Context(), f.st, []uint64{0}, "x", testCommit())
+		require.NoError(t, err, "a delete adds no data file")
+	}
+}

@@ -56,6 +56,9 @@ func NewManifest(s *arrow.Schema, c Commit) (*Manifest, error) {
 // lake.Unsupported when the table has a writer feature flag this package does
 // not implement.
 func (m *Manifest) Append(fragments []*lancepb.DataFragment, c Commit) (*Manifest, error) {
+	if err := m.takesData(); err != nil {
+		return nil, err
+	}
 	next, err := m.derive()
 	if err != nil {
 		return nil, err
@@ -74,6 +77,15 @@ func (m *Manifest) Append(fragments []*lancepb.DataFragment, c Commit) (*Manifes
 	}
 	tx := &lancepb.Transaction{Operation: &lancepb.Transaction_Append_{Append: &lancepb.Transaction_Append{Fragments: unplaced}}}
 	return finish(next, tx, c, m.Version()), nil
+}
+
+// takesData refuses a table whose data files are of another version than those
+// this package writes: other readers refuse a table that mixes them.
+func (m *Manifest) takesData() error {
+	if v := m.pb.GetDataFormat().GetVersion(); v != "" && v != dataVersion {
+		return unsupported("the table's data files are of version %q: only files of version %s can be added, and other clients would not read both", v, dataVersion)
+	}
+	return nil
 }
 
 // derive returns a copy of m whose message may be changed, though not the
