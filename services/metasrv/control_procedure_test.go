@@ -79,7 +79,7 @@ func TestControlRefusals(t *testing.T) {
 		{"no order", "root", control(id, 0), codes.InvalidArgument, "want pause, resume"},
 		{"no reason", "root", &lakepb.ControlProcedureRequest{Kind: "drop-table", Id: id, Order: 3}, codes.InvalidArgument, "needs a reason"},
 		{"a drop is not approved", "root", control(id, lakepb.ProcedureOrder_PROCEDURE_ORDER_APPROVE), codes.FailedPrecondition, "wait for no approval"},
-		{"a negative rate", "root", &lakepb.ControlProcedureRequest{Kind: "drop-table", Id: id, Order: 6, Rate: -1}, codes.InvalidArgument, "want 0 for no bound"},
+		{"a negative rate", "root", &lakepb.ControlProcedureRequest{Kind: "drop-table", Id: id, Order: 6, Rate: -1}, codes.InvalidArgument, "or 0 for no bound"},
 		{"a rate with a pause", "root", &lakepb.ControlProcedureRequest{Kind: "drop-table", Id: id, Order: 1, Rate: 1}, codes.InvalidArgument, "set-rate only"},
 		{"a long reason", "root", &lakepb.ControlProcedureRequest{Kind: "drop-table", Id: id, Order: 1, Reason: strings.Repeat("x", 1025)}, codes.InvalidArgument, "at most 1024"},
 		{"no such drop", "root", control("a/t/"+lake.NewID().String(), lakepb.ProcedureOrder_PROCEDURE_ORDER_PAUSE), codes.NotFound, "no procedure"},
