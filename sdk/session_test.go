@@ -420,7 +420,7 @@ func TestOldSessionIsReplaced(t *testing.T) {
 
 func TestCheckpointsGoWithSessions(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "checkpoints")
-	s, _, c := inSession(t, sdk.SessionTimes{}, sdk.WithCheckpoints(dir), sdk.WithRetryWindow(200*time.Millisecond))
+	s, _, c := inSession(t, sdk.SessionTimes{}, sdk.WithCheckpoints(dir), sdk.WithRetryWindow(2*time.Second))
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
