@@ -11,6 +11,10 @@ import (
 
 // scanPage reads one page under prefix and decodes its records. The cursor is
 // the store's own; it comes from outside, and the store refuses a foreign one.
+//
+// Records that do not decode are left out: the error, lake.Corrupt, names the
+// first of them and comes beside the rest of the page and the next cursor, so that
+// damage to one need not keep others waiting.
 func scanPage[T any](ctx context.Context, store metastore.Store, prefix, cursor string, limit int, decode func(metastore.Record) (T, error)) ([]T, string, error) {
 	if limit < 1 || limit > lake.MaxPageSize {
 		return nil, "", lake.Errorf(lake.Invalid, "page size %d: want 1..%d", limit, lake.MaxPageSize)
@@ -20,12 +24,14 @@ func scanPage[T any](ctx context.Context, store metastore.Store, prefix, cursor 
 		return nil, "", lake.Wrap("list "+prefix, err)
 	}
 	out := make([]T, 0, len(page.Records))
+	var damage error
 	for _, r := range page.Records {
 		item, err := decode(r)
-		if err != nil {
-			return nil, "", err
+		if err == nil {
+			out = append(out, item)
+		} else if damage == nil {
+			damage = err
 		}
-		out = append(out, item)
 	}
-	return out, page.Next, nil
+	return out, page.Next, damage
 }

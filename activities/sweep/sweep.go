@@ -156,11 +156,10 @@ func (s *sweep) run(ctx context.Context, cursor string) error {
 		whole := cursor == ""
 		for ; pages < s.opts.Pages; pages++ {
 			if cursor, err = s.page(ctx, kind, cursor); lake.Is(err, lake.Corrupt) {
-				// Damage among the records of one kind keeps no other kind waiting.
+				// Damage to one record keeps no other waiting.
 				s.fail(ctx, "intents not read", string(kind), err)
-				cursor, whole = "", false
-			}
-			if err != nil && !lake.Is(err, lake.Corrupt) {
+				whole = false
+			} else if err != nil {
 				return err
 			}
 			if cursor == "" {
@@ -193,11 +192,12 @@ func splitCursor(s string) (at int, cursor string) {
 	return 0, s
 }
 
-// page visits one page of the intents of a kind and returns the next cursor.
+// page visits one page of the intents of a kind and returns the next cursor, also
+// beside lake.Corrupt, which says that some could not be read.
 func (s *sweep) page(ctx context.Context, kind workflows.Kind, cursor string) (next string, err error) {
-	page, next, err := s.read(ctx, kind, cursor)
-	if err != nil {
-		return "", err
+	page, next, damage := s.read(ctx, kind, cursor)
+	if damage != nil && !lake.Is(damage, lake.Corrupt) {
+		return "", damage
 	}
 	for _, i := range page {
 		if err := s.visit(ctx, i); err != nil {
@@ -205,7 +205,7 @@ func (s *sweep) page(ctx context.Context, kind workflows.Kind, cursor string) (n
 		}
 	}
 	s.beat(next)
-	return next, nil
+	return next, damage
 }
 
 // read returns the intents of one page: a drop's is its tombstone, that of any

@@ -19,6 +19,7 @@ import (
 	"github.com/lakeplane/lake/activities/sweep"
 	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/metastore"
 	"github.com/lakeplane/lake/metastore/memory"
 	"github.com/lakeplane/lake/objstore"
 	"github.com/lakeplane/lake/workflows"
@@ -188,8 +189,7 @@ func TestItStartsEveryKind(t *testing.T) {
 // damaged is a catalog of which some records do not decode.
 type damaged struct {
 	*catalog.Catalog
-	record     string // the id of a drop whose record does not
-	tombstones bool   // one of them does not
+	record string // the id of a drop whose record does not
 }
 
 func (d damaged) Procedure(ctx context.Context, kind, id string) (catalog.Procedure, error) {
@@ -197,13 +197,6 @@ func (d damaged) Procedure(ctx context.Context, kind, id string) (catalog.Proced
 		return catalog.Procedure{}, lake.Errorf(lake.Corrupt, "record of %s does not decode", id)
 	}
 	return d.Catalog.Procedure(ctx, kind, id)
-}
-
-func (d damaged) Tombstones(ctx context.Context, cursor string, limit int) ([]catalog.Tombstone, string, error) {
-	if d.tombstones {
-		return nil, "", lake.Errorf(lake.Corrupt, "a tombstone does not decode")
-	}
-	return d.Catalog.Tombstones(ctx, cursor, limit)
 }
 
 // Damage keeps waiting what is damaged, and nothing else.
@@ -220,11 +213,16 @@ func TestADamagedRecordKeepsNobodyElseWaiting(t *testing.T) {
 	require.EqualValues(t, 1, r.Failed)
 	require.Contains(t, r.LastError, "does not decode")
 
-	live := refs[1].String()
-	f = &temporal{open: map[string]bool{live: true}}
-	r, err = run(t, sweep.New(damaged{Catalog: w.Catalog, tombstones: true}, f, sweep.Options{StartEvery: 1}), workflows.SweepStep{})
+	for _, at := range []string{"a", "ns/t1/0", "z"} { // before, among and behind the drops
+		err = w.Store.Commit(t.Context(), metastore.Txn{Ops: []metastore.Op{metastore.Create("drop/"+at, []byte("{"))}})
+		require.NoError(t, err)
+	}
+	orphan := workflows.Ref{Kind: workflows.DropTableKind, ID: "ns/gone/" + lake.NewID().String()}.String()
+	f = &temporal{open: map[string]bool{orphan: true}}
+	r, err = run(t, sweep.New(w.Catalog, f, sweep.Options{StartEvery: 1, Page: 2}), workflows.SweepStep{})
 	require.NoError(t, err)
-	require.Equal(t, []string{gc}, f.started)
-	require.EqualValues(t, 1, r.Failed)
+	require.ElementsMatch(t, []string{refs[0].String(), refs[1].String(), refs[2].String(), gc}, f.started)
+	require.EqualValues(t, 3, r.Failed)
+	require.Contains(t, r.LastError, "drop/z")
 	require.Empty(t, f.rechecked, "what was not read is no orphan")
 }
