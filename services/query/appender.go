@@ -33,12 +33,14 @@ const (
 	crowdedRetries = 2 * time.Minute
 )
 
-// appender turns a stream of batches into append operations on one table.
+// appender turns a stream of batches into append operations on one table: one of
+// the same name that is created meanwhile gets none of the rows.
 type appender struct {
-	server *Server
-	ctx    context.Context // of the calls to the authority
-	table  lake.TableName
-	schema *arrow.Schema // as registered
+	server      *Server
+	ctx         context.Context // of the calls to the authority
+	table       lake.TableName
+	incarnation lake.Incarnation
+	schema      *arrow.Schema // as registered
 
 	held     []arrow.RecordBatch
 	rows     int64
@@ -126,7 +128,7 @@ func (a *appender) flush() error {
 	if err := w.Close(); err != nil {
 		return err
 	}
-	cmd := appendwire.Command{Table: a.table, Operation: lake.NewID(), Digest: appendwire.DigestOf(msgs...)}
+	cmd := appendwire.Command{Table: a.table, Operation: lake.NewID(), Digest: appendwire.DigestOf(msgs...), Incarnation: a.incarnation}
 	result, err := a.append(cmd, msgs)
 	if err != nil {
 		return err

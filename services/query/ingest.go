@@ -37,11 +37,11 @@ func (s *Server) ingest(ctx context.Context, p access.Principal, cmd *pb.Command
 		return err
 	}
 	defer r.Release()
-	schema, err := s.ingestSchema(ctx, p, name, cmd.GetTableDefinitionOptions(), r.Schema())
+	target, err := s.ingestTarget(ctx, p, name, cmd.GetTableDefinitionOptions(), r.Schema())
 	if err != nil {
 		return err
 	}
-	a := &appender{server: s, ctx: rpc.Delegate(ctx, p), table: name, schema: schema}
+	a := &appender{server: s, ctx: rpc.Delegate(ctx, p), table: name, incarnation: target.Snapshot.Incarnation, schema: target.Schema}
 	defer a.discard()
 	paced.rows = a
 	failed := a.copy(r)
@@ -77,32 +77,35 @@ func ingestTable(p access.Principal, cmd *pb.CommandStatementIngest) (lake.Table
 	return name, nil
 }
 
-// ingestSchema finds or creates the target and returns its registered schema.
-func (s *Server) ingestSchema(ctx context.Context, p access.Principal, name lake.TableName, opts *pb.CommandStatementIngest_TableDefinitionOptions, schema *arrow.Schema) (*arrow.Schema, error) {
+// ingestTarget finds or creates the target.
+func (s *Server) ingestTarget(ctx context.Context, p access.Principal, name lake.TableName, opts *pb.CommandStatementIngest_TableDefinitionOptions, schema *arrow.Schema) (registration.Registration, error) {
 	reg, err := registration.Fetch(rpc.Delegate(ctx, p), s.catalog, name)
 	switch {
 	case lake.Is(err, lake.NotFound):
 		if opts.GetIfNotExist() != pb.CommandStatementIngest_TableDefinitionOptions_TABLE_NOT_EXIST_OPTION_CREATE {
-			return nil, missing(name)
+			return reg, missing(name)
 		}
-		return schema, s.createTable(ctx, p, name, schema)
+		return s.createTable(ctx, p, name, schema)
 	case err != nil:
-		return nil, err
+		return reg, err
 	}
 	switch opts.GetIfExists() {
 	case pb.CommandStatementIngest_TableDefinitionOptions_TABLE_EXISTS_OPTION_APPEND:
-		return reg.Schema, nil
+		return reg, nil
 	case pb.CommandStatementIngest_TableDefinitionOptions_TABLE_EXISTS_OPTION_REPLACE:
-		return nil, lake.Errorf(lake.Unsupported, "ingest: replacing table %s is not supported: drop it, or append to it", name)
+		return reg, lake.Errorf(lake.Unsupported, "ingest: replacing table %s is not supported: drop it, or append to it", name)
 	}
-	return nil, lake.Errorf(lake.AlreadyExists, "table %s already exists", name)
+	return reg, lake.Errorf(lake.AlreadyExists, "table %s already exists", name)
 }
 
-func (s *Server) createTable(ctx context.Context, p access.Principal, name lake.TableName, schema *arrow.Schema) error {
+func (s *Server) createTable(ctx context.Context, p access.Principal, name lake.TableName, schema *arrow.Schema) (registration.Registration, error) {
 	defer s.names.Evict(name)
-	_, err := s.catalog.CreateTable(rpc.Delegate(ctx, p), &lakepb.CreateTableRequest{
+	t, err := s.catalog.CreateTable(rpc.Delegate(ctx, p), &lakepb.CreateTableRequest{
 		Name:   &lakepb.TableName{Namespace: name.Namespace, Name: name.Name},
 		Schema: flight.SerializeSchema(schema, memory.DefaultAllocator),
 	})
-	return grpcerr.FromStatus(err)
+	if err != nil {
+		return registration.Registration{}, grpcerr.FromStatus(err)
+	}
+	return registration.Of(name, t)
 }

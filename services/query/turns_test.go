@@ -10,10 +10,15 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/flight"
+	pb "github.com/apache/arrow-go/v18/arrow/flight/gen/flight"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
+	"github.com/lakeplane/lake/api/lakepb"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/services/query"
 )
@@ -91,6 +96,34 @@ func TestIngestionsTakeTurns(t *testing.T) {
 	n := <-sent
 	long.end()
 	require.Equal(t, fmt.Sprintf("{\"n\":%d}\n", n*(lake.MaxAppendRows/2+1)+3), mustRun(t, r.client("ann-token"), "SELECT count(*) AS n FROM lab.notes").json(t))
+}
+
+// TestAnIngestionStaysWithItsTable: rows that come after the table was dropped and
+// created again go nowhere.
+func TestAnIngestionStaysWithItsTable(t *testing.T) {
+	s := newStack(t)
+	catalog, c := s.catalog(t), s.client(t)
+	create(t, catalog, "lab.notes", simple)
+	msgs := ingestMessages(t, rows(t, simple, `[{"id":1}]`))
+	stream, err := c.Client.DoPut(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, stream.Send(msgs[0]))
+	require.NoError(t, stream.Send(msgs[1]))
+	count := func() string { return mustRun(t, c, "SELECT count(*) AS n FROM lab.notes").json(t) }
+	require.Eventually(t, func() bool { return count() == "{\"n\":1}\n" }, 20*time.Second, 50*time.Millisecond)
+	_, err = catalog.DropTable(t.Context(), &lakepb.DropTableRequest{Name: &lakepb.TableName{Namespace: "lab", Name: "notes"}})
+	require.NoError(t, err)
+	create(t, catalog, "lab.notes", simple)
+	require.NoError(t, stream.Send(msgs[1]))
+	require.NoError(t, stream.CloseSend())
+	told, err := stream.Recv()
+	require.NoError(t, err)
+	var result pb.DoPutUpdateResult
+	require.NoError(t, proto.Unmarshal(told.GetAppMetadata(), &result))
+	require.EqualValues(t, 1, result.GetRecordCount(), "what the first table got")
+	_, err = stream.Recv()
+	require.Equal(t, codes.FailedPrecondition, status.Code(err), "%v", err)
+	require.Equal(t, "{\"n\":0}\n", count())
 }
 
 // TestFewIngestionsHaveRowsInMemory: the others are not refused, they wait.

@@ -225,6 +225,12 @@ func Fetch(ctx context.Context, source Source, name lake.TableName) (Registratio
 	if err != nil {
 		return Registration{}, grpcerr.FromStatus(err)
 	}
+	return Of(name, t)
+}
+
+// Of returns what the authority says of a table. It is lake.Corrupt where that
+// makes no sense.
+func Of(name lake.TableName, t *lakepb.Table) (Registration, error) {
 	schema, err := untrusted.DecodeSchema(t.GetSchema())
 	if err != nil {
 		return Registration{}, lake.Errorf(lake.Corrupt, "schema of %s: %w", name, err)
