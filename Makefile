@@ -32,7 +32,7 @@ demo: build ## start lake dev, ingest a file, query it, drop it, stop (FILE=path
 	@deploy/demo/run.sh "$(FILE)"
 
 test: ## run the tests, after installing what they need
-	@tools/setup.sh postgres s3
+	@tools/setup.sh postgres s3 promtool
 	@$(MAKE) --no-print-directory build
 	@cd deploy/temporal && $(GO) test -vet=off .
 	@$(SUMMARY) -timeout 20m $(PACKAGES)

@@ -86,9 +86,26 @@ s3() {
   fi
 }
 
+# promtool only, for the tests of the alert rules: the package would start a server.
+promtool() {
+  { [ -x bin/promtool ] || type -P promtool; } >/dev/null && return 0 # -P: not this function
+  say "fetching promtool for the tests of the alert rules, once"
+  mkdir -p bin
+  debian_promtool || say "no promtool: the unit tests of the alert rules will be skipped"
+}
+
+debian_promtool() (
+  { command -v apt-get && command -v dpkg-deb; } >/dev/null || return 1
+  dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT || return 1
+  fetch() (cd "$dir" && apt-get download -qq prometheus)
+  { fetch || { [ "$(id -u)" = 0 ] && apt-get update -qq && fetch; }; } >/dev/null 2>&1 </dev/null || return 1
+  dpkg-deb -x "$dir"/prometheus_*.deb "$dir/files" && "$dir/files/usr/bin/promtool" --version >/dev/null 2>&1 && mv "$dir/files/usr/bin/promtool" bin/promtool
+)
+
 need_go
 node_modules
 case " $* " in *" clients "*) clients ;; esac
 case " $* " in *" postgres "*) postgres ;; esac
 case " $* " in *" s3 "*) s3 ;; esac
+case " $* " in *" promtool "*) promtool ;; esac
 exit 0
