@@ -70,7 +70,7 @@ func allNullable(fields []arrow.Field) error {
 func (d *Dataset) reshape(fields []arrow.Field) (*Manifest, []*lancepb.Field, error) {
 	md := d.registered.Metadata()
 	s := arrow.NewSchema(fields, &md)
-	shape, err := schema.FromArrow(s)
+	shape, err := schema.Stored(s)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -99,7 +99,7 @@ func (d *Dataset) reshape(fields []arrow.Field) (*Manifest, []*lancepb.Field, er
 
 // newFields returns the fields with ids that were never used.
 func (d *Dataset) newFields(added []arrow.Field) ([]*lancepb.Field, error) {
-	fresh, err := schema.FromArrow(arrow.NewSchema(added, nil))
+	fresh, err := schema.Stored(arrow.NewSchema(added, nil))
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ const dataVersion = "2.1"
 
 // NewManifest returns version 1 of a dataset of the given schema without rows.
 func NewManifest(s *arrow.Schema, c Commit) (*Manifest, error) {
-	fields, err := schema.FromArrow(s)
+	fields, err := schema.Stored(s)
 	if err != nil {
 		return nil, err
 	}

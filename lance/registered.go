@@ -18,7 +18,8 @@ import (
 
 // registeredKey is the entry of the table metadata that says, in JSON, what of
 // the schema as the creator gave it the Lance fields cannot: the item field of
-// a vector has no name, metadata has no order. It is written only where
+// a vector has no name, metadata has no order, and below what may be null
+// everything is stored as nullable. It is written only where
 // something would be lost, and honoured only while the fields still are the
 // ones it was written for, so a writer that changes the columns need not know
 // about it.
@@ -38,6 +39,8 @@ type annotations struct {
 type annotation struct {
 	// Metadata holds keys and values in turn.
 	Metadata []string `json:"metadata,omitempty"`
+	// Required says that the field, below one that may be null, must not be.
+	Required bool `json:"required,omitempty"`
 	// Item is the item field of a fixed size list.
 	Item *item `json:"item,omitempty"`
 	// Children are in the order of the fields.
@@ -74,7 +77,7 @@ func registeredSchema(s *arrow.Schema, fields []*lancepb.Field, metadata map[str
 	if identical(s, plain) {
 		return nil, nil
 	}
-	a := annotations{Of: fieldsDigest(fields), annotation: annotation{Metadata: pairs(s.Metadata()), Children: annotateAll(s.Fields())}}
+	a := annotations{Of: fieldsDigest(fields), annotation: annotation{Metadata: pairs(s.Metadata()), Children: annotateAll(s.Fields(), false)}}
 	text, err := json.Marshal(a)
 	if err != nil {
 		return nil, invalid("encode schema: %w", err)
@@ -99,15 +102,16 @@ func pairs(md arrow.Metadata) []string {
 	return out
 }
 
-func annotateAll(fields []arrow.Field) []annotation {
+// annotateAll describes fields, below one that may be null or not.
+func annotateAll(fields []arrow.Field, below bool) []annotation {
 	out := make([]annotation, len(fields))
 	for i, f := range fields {
-		out[i] = annotation{Metadata: pairs(f.Metadata)}
+		out[i] = annotation{Metadata: pairs(f.Metadata), Required: below && !f.Nullable}
 		switch t := f.Type.(type) {
 		case *arrow.FixedSizeListType:
 			out[i].Item = itemOf(t)
 		case arrow.NestedType:
-			out[i].Children = annotateAll(t.Fields())
+			out[i].Children = annotateAll(t.Fields(), below || f.Nullable)
 		}
 	}
 	return out
@@ -190,6 +194,7 @@ func applyAll(fields []arrow.Field, as []annotation) []arrow.Field {
 	out := make([]arrow.Field, len(fields))
 	for i, f := range fields {
 		f.Metadata = ordered(f.Metadata, as[i].Metadata)
+		f.Nullable = f.Nullable && !as[i].Required
 		f.Type = as[i].apply(f.Type)
 		out[i] = f
 	}

@@ -133,11 +133,14 @@ func (m *memoryFiles) Put(context.Context, string, []byte) error {
 func (*memoryFiles) Commit() error { return nil }
 func (*memoryFiles) Abort() error  { return nil }
 
-// sameFields compares what data files depend on: ids, nesting and types.
-func sameFields(a, b []*lancepb.Field) bool {
-	return slices.EqualFunc(a, b, func(f, g *lancepb.Field) bool {
-		return f.GetId() == g.GetId() && f.GetParentId() == g.GetParentId() && f.GetName() == g.GetName() &&
-			f.GetLogicalType() == g.GetLogicalType() && f.GetNullable() == g.GetNullable()
+// sameFields compares what data files depend on: ids, nesting and types. Fields
+// below others may be nullable in the data where they are not in the table: tables
+// of before schema.Stored have such.
+func sameFields(data, table []*lancepb.Field) bool {
+	return slices.EqualFunc(data, table, func(f, g *lancepb.Field) bool {
+		fits := f.GetNullable() == g.GetNullable() || f.GetNullable() && f.GetParentId() >= 0
+		return fits && f.GetId() == g.GetId() && f.GetParentId() == g.GetParentId() && f.GetName() == g.GetName() &&
+			f.GetLogicalType() == g.GetLogicalType()
 	})
 }
 

@@ -18,7 +18,7 @@ type shape struct {
 }
 
 func newShape(s *arrow.Schema) (*shape, error) {
-	fields, err := schema.FromArrow(s)
+	fields, err := schema.Stored(s)
 	if err != nil {
 		return nil, err
 	}

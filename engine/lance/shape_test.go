@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/lance/lancepb"
+	"github.com/lakeplane/lake/lance/schema"
 )
 
 func TestShapesAreMadeOnceAndBounded(t *testing.T) {
@@ -34,4 +36,21 @@ func TestShapesAreMadeOnceAndBounded(t *testing.T) {
 	}
 	_, err = c.of(arrow.NewSchema([]arrow.Field{{Name: "d", Type: arrow.BinaryTypes.StringView}}, nil))
 	require.Error(t, err)
+}
+
+// TestDataFitTablesOfStricterFields: a table whose fields below nullable ones were
+// stored as required, as they were registered, goes on taking rows.
+func TestDataFitTablesOfStricterFields(t *testing.T) {
+	of := func(top, below bool) []*lancepb.Field {
+		fields, err := schema.FromArrow(arrow.NewSchema([]arrow.Field{
+			{Name: "s", Type: arrow.StructOf(arrow.Field{Name: "x", Type: arrow.PrimitiveTypes.Int64, Nullable: below}), Nullable: top},
+		}, nil))
+		require.NoError(t, err)
+		return fields
+	}
+	require.True(t, sameFields(of(true, true), of(true, true)))
+	require.True(t, sameFields(of(true, true), of(true, false)))
+	require.False(t, sameFields(of(true, false), of(true, true)))
+	require.False(t, sameFields(of(true, true), of(false, true)), "a column is what it is")
+	require.False(t, sameFields(of(false, true), of(true, true)))
 }

@@ -56,8 +56,7 @@ func TestDictionariesWithNulls(t *testing.T) {
 	}
 }
 
-// A required field in an optional group is null where the group is, and other
-// readers of the table want it to be one that may be.
+// A required field in an optional group is null where the group is.
 func TestRequiredFieldsOfOptionalGroups(t *testing.T) {
 	required := func(name string, dt arrow.DataType) arrow.Field { return arrow.Field{Name: name, Type: dt} }
 	inner := arrow.StructOf(required("x", arrow.PrimitiveTypes.Int64), required("l", arrow.ListOfField(required("element", arrow.PrimitiveTypes.Int64))))
@@ -65,7 +64,7 @@ func TestRequiredFieldsOfOptionalGroups(t *testing.T) {
 	want := []string{`{"s":{"in":{"x":1,"l":[2]}},"l":[{"x":3,"l":[]},null]}`, `{"s":null,"l":null}`, `{"s":{"in":{"x":4,"l":[]}},"l":[]}`}
 	b := batch(t, schema, "["+strings.Join(want, ",")+"]")
 	s, rows := mustRead(t, put(t, "a.parquet", asParquet(t, nil, b)), ingest.Options{})
-	require.Equal(t, []string{"s:struct<in:struct<x:i64?,l:list<i64?>?>?>?", "l:list<struct<x:i64?,l:list<i64?>?>?>?"}, format(s.Schema()))
+	require.Equal(t, []string{"s:struct<in:struct<x:i64,l:list<i64>>>?", "l:list<struct<x:i64,l:list<i64>>?>?"}, format(s.Schema()))
 	require.Len(t, rows, len(want))
 	for i := range want {
 		require.JSONEq(t, want[i], rows[i])

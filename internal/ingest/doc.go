@@ -25,8 +25,6 @@
 //	fixed_size_list of non-numbers    list
 //	extension types                   their storage type
 //	JSON and ENUM of Parquet          utf8
-//	required fields and items inside  nullable
-//	of what may be null
 //	INT96 of Parquet                  timestamp[us] without a zone; what is
 //	                                  below a microsecond is dropped
 //	timestamp with a zone like +02:00 timestamp with zone UTC (same instants)

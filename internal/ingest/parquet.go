@@ -122,7 +122,7 @@ func (r *parquetReader) openColumns(ctx context.Context, fr *pqarrow.FileReader,
 	}
 	r.columns = make([]parquetColumn, len(fields))
 	for _, i := range chosen {
-		if _, err := tableType(fields[i].Type, fields[i].Nullable); err != nil && opts.Target == nil {
+		if _, err := tableType(fields[i].Type); err != nil && opts.Target == nil {
 			continue // the plan refuses it; else the table's own schema decides
 		}
 		if r.columns[i], err = r.openColumn(ctx, fr, i, 0); err != nil {

@@ -97,9 +97,8 @@ func quoteAll(names []string) string {
 }
 
 func tableField(f arrow.Field, name string) (arrow.Field, error) {
-	nullable := f.Nullable || f.Type.ID() == arrow.NULL
-	dt, err := tableType(f.Type, nullable)
-	return arrow.Field{Name: name, Type: dt, Nullable: nullable}, err
+	dt, err := tableType(f.Type)
+	return arrow.Field{Name: name, Type: dt, Nullable: f.Nullable || f.Type.ID() == arrow.NULL}, err
 }
 
 func typeNote(from, to arrow.Field) string {

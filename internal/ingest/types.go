@@ -13,25 +13,19 @@ import (
 // maxDepth bounds nesting, as the storage engine does.
 const maxDepth = 32
 
-// tableType is the type a table gets for a file's type, of a field that may be
-// null or not, or an error that says why there is none. See the package comment
-// for the rules.
-func tableType(dt arrow.DataType, nullable bool) (arrow.DataType, error) {
-	return tableTypeAt(dt, nullable, 0)
-}
+// tableType is the type a table gets for a file's type, or an error that says
+// why there is none. See the package comment for the rules.
+func tableType(dt arrow.DataType) (arrow.DataType, error) { return tableTypeAt(dt, 0) }
 
-// tableTypeAt makes nullable what is inside of something that may be null:
-// other readers of the table's format do not take a null struct with a field
-// that may not be null.
-func tableTypeAt(dt arrow.DataType, nullable bool, depth int) (arrow.DataType, error) {
+func tableTypeAt(dt arrow.DataType, depth int) (arrow.DataType, error) {
 	if depth > maxDepth {
 		return nil, lake.Errorf(lake.Invalid, "it is nested deeper than %d levels", maxDepth)
 	}
 	switch dt := dt.(type) {
 	case *arrow.DictionaryType:
-		return tableTypeAt(dt.ValueType, nullable, depth)
+		return tableTypeAt(dt.ValueType, depth)
 	case arrow.ExtensionType:
-		return tableTypeAt(dt.StorageType(), nullable, depth)
+		return tableTypeAt(dt.StorageType(), depth)
 	case *arrow.TimestampType:
 		if strings.ContainsAny(dt.TimeZone, "+-:") {
 			return &arrow.TimestampType{Unit: dt.Unit, TimeZone: "UTC"}, nil
@@ -40,13 +34,13 @@ func tableTypeAt(dt arrow.DataType, nullable bool, depth int) (arrow.DataType, e
 	case arrow.DecimalType:
 		return tableDecimal(dt)
 	case *arrow.StructType:
-		return tableStruct(dt, nullable, depth)
+		return tableStruct(dt, depth)
 	case *arrow.FixedSizeListType:
-		return tableFixedList(dt, nullable, depth)
+		return tableFixedList(dt, depth)
 	case *arrow.MapType:
 		return nil, lake.Errorf(lake.Invalid, "type %s is not supported: a table has no maps", dt)
 	case arrow.ListLikeType:
-		return tableList(dt, nullable, depth)
+		return tableList(dt, depth)
 	}
 	return tableLeaf(dt)
 }
@@ -78,15 +72,14 @@ func tableDecimal(dt arrow.DecimalType) (arrow.DataType, error) {
 	return &arrow.Decimal128Type{Precision: p, Scale: s}, nil
 }
 
-func tableStruct(dt *arrow.StructType, nullable bool, depth int) (arrow.DataType, error) {
+func tableStruct(dt *arrow.StructType, depth int) (arrow.DataType, error) {
 	if dt.NumFields() == 0 {
 		return nil, lake.Errorf(lake.Invalid, "a struct without fields is not supported")
 	}
 	fields := make([]arrow.Field, dt.NumFields())
 	seen := map[string]bool{}
 	for i, f := range dt.Fields() {
-		f.Nullable = f.Nullable || nullable || f.Type.ID() == arrow.NULL
-		t, err := tableTypeAt(f.Type, f.Nullable, depth+1)
+		t, err := tableTypeAt(f.Type, depth+1)
 		if err != nil {
 			return nil, lake.Wrap("field "+f.Name, err)
 		}
@@ -94,13 +87,13 @@ func tableStruct(dt *arrow.StructType, nullable bool, depth int) (arrow.DataType
 			return nil, lake.Errorf(lake.Invalid, "struct field %d is named %q: names must not be empty nor differ only in case", i+1, f.Name)
 		}
 		seen[strings.ToLower(f.Name)] = true
-		fields[i] = arrow.Field{Name: f.Name, Type: t, Nullable: f.Nullable}
+		fields[i] = arrow.Field{Name: f.Name, Type: t, Nullable: f.Nullable || t != f.Type && f.Type.ID() == arrow.NULL}
 	}
 	return arrow.StructOf(fields...), nil
 }
 
-func tableFixedList(dt *arrow.FixedSizeListType, nullable bool, depth int) (arrow.DataType, error) {
-	item, err := tableItem(dt.ElemField(), nullable, depth)
+func tableFixedList(dt *arrow.FixedSizeListType, depth int) (arrow.DataType, error) {
+	item, err := tableItem(dt.ElemField(), depth)
 	if err != nil {
 		return nil, err
 	}
@@ -110,13 +103,13 @@ func tableFixedList(dt *arrow.FixedSizeListType, nullable bool, depth int) (arro
 	return arrow.FixedSizeListOfField(dt.Len(), item), nil
 }
 
-func tableList(dt arrow.ListLikeType, nullable bool, depth int) (arrow.DataType, error) {
+func tableList(dt arrow.ListLikeType, depth int) (arrow.DataType, error) {
 	switch dt.(type) {
 	case *arrow.ListType, *arrow.LargeListType:
 	default:
 		return nil, lake.Errorf(lake.Invalid, "type %s is not supported", dt)
 	}
-	item, err := tableItem(dt.ElemField(), nullable, depth)
+	item, err := tableItem(dt.ElemField(), depth)
 	if err != nil {
 		return nil, err
 	}
@@ -125,10 +118,9 @@ func tableList(dt arrow.ListLikeType, nullable bool, depth int) (arrow.DataType,
 
 // tableItem is the element of a list. Its name is not the file's: formats and
 // writers disagree about it and it means nothing.
-func tableItem(f arrow.Field, nullable bool, depth int) (arrow.Field, error) {
-	nullable = nullable || f.Nullable || f.Type.ID() == arrow.NULL
-	t, err := tableTypeAt(f.Type, nullable, depth+1)
-	return arrow.Field{Name: "item", Type: t, Nullable: nullable}, err
+func tableItem(f arrow.Field, depth int) (arrow.Field, error) {
+	t, err := tableTypeAt(f.Type, depth+1)
+	return arrow.Field{Name: "item", Type: t, Nullable: f.Nullable}, err
 }
 
 func isNumber(dt arrow.DataType) bool {

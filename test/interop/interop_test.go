@@ -162,10 +162,10 @@ func retype(d arrow.ArrayData, dt arrow.DataType) arrow.ArrayData {
 	return array.NewData(dt, d.Len(), d.Buffers(), children, d.NullN(), d.Offset())
 }
 
-// writeOwn writes a dataset with Lake.
+// writeOwn writes a dataset with Lake, of the fields that its tables have.
 func writeOwn(t testing.TB, dir string, s *arrow.Schema, o file.WriterOptions, batches ...arrow.RecordBatch) {
 	t.Helper()
-	fields, err := schema.FromArrow(s)
+	fields, err := schema.Stored(s)
 	if err != nil {
 		t.Fatal(err)
 	}

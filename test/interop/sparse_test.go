@@ -5,6 +5,7 @@ package interop
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,7 +71,7 @@ func readsBack(t *testing.T, stock *Stock, dir string, s *arrow.Schema, want []a
 	if rows == 0 {
 		return
 	}
-	offsets := []uint64{0, rows / 3, rows / 2, rows - 1}
+	offsets := slices.Compact([]uint64{0, rows / 3, rows / 2, rows - 1}) // stock gives a row once
 	if _, err := stock.Do(Command{Op: "take", Dir: dir, Table: "t", IPC: out, Offsets: offsets}); err != nil {
 		t.Fatalf("take %v: %v\nschema %v", offsets, err, s)
 	}
