@@ -4,6 +4,7 @@ package rpc_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"sync/atomic"
@@ -33,7 +34,7 @@ func (*busyPut) DoPut(s flight.FlightService_DoPutServer) error {
 	for err == nil {
 		_, err = s.Recv()
 	}
-	if err != io.EOF {
+	if !errors.Is(err, io.EOF) {
 		return err
 	}
 	return s.Send(new(flight.PutResult))
