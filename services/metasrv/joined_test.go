@@ -4,6 +4,7 @@ package metasrv_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -63,4 +64,34 @@ func TestARefusalIsNoOlderThanTheCall(t *testing.T) {
 			require.Zero(t, valuesOf(t, registry)["lake_metasrv_reserved_append_bytes"])
 		})
 	}
+}
+
+// TestAReplayIsNoOlderThanTheCall: nor is it told that the operation was applied to
+// a table which has been dropped before the call.
+func TestAReplayIsNoOlderThanTheCall(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	a := start(t, func(o *metasrv.Options) { o.Metrics = registry })
+	a.create(t, "a", "t")
+	holding, publish := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	a.engine.set(func(d *disturbed) {
+		d.publish = func(lake.Snapshot) error {
+			once.Do(func() { close(holding); <-publish })
+			return nil
+		}
+	})
+	o := newOp(t, "a", "t", 0)
+	first, second := make(chan error, 1), make(chan error, 1)
+	go func() { _, err := a.put(t.Context(), o); first <- err }()
+	<-holding // it is committed
+	a.drop(t, "t", time.Hour)
+	go func() { _, err := a.put(t.Context(), o); second <- err }()
+	require.Eventually(t, func() bool {
+		now := valuesOf(t, registry)
+		return now["lake_metasrv_append_admission_total"] == 2 && now["lake_metasrv_inflight_appends"] == 0
+	}, 20*time.Second, time.Millisecond)
+	close(publish)
+	require.NoError(t, <-first)
+	requireCode(t, codes.FailedPrecondition, <-second, "dropped")
+	require.Zero(t, valuesOf(t, registry)["lake_metasrv_reserved_append_bytes"])
 }

@@ -111,9 +111,10 @@ func (s *Server) receive(stream putStream, p access.Principal, limit int64) (*pa
 // runOrJoin runs the operation by begin, or waits for the run under way. room
 // goes with the payload.
 //
-// A run that was under way before this call may have been refused for what was
-// true before it, as that there was no table yet: then the operation is tried
-// once more. What a run that began later is told was true during this call.
+// A run that was under way before this call may have ended as it did for what was
+// true before it: that there was no table yet, or that the operation was applied
+// to one that has been dropped since. So the operation is looked at once more.
+// What a run that began later is told was true during this call.
 func (s *Server) runOrJoin(ctx context.Context, tenant string, in *payload, room *permit, begin func(execute func())) (appended, error) {
 	for late := false; ; late = true {
 		run, begun, err := s.enlist(tenant, in, room)
@@ -125,20 +126,20 @@ func (s *Server) runOrJoin(ctx context.Context, tenant string, in *payload, room
 			return run.outcome(ctx, begun)
 		}
 		result, err := run.outcome(ctx, begun)
-		if late || !definite(err) {
+		if late || !settled(err) {
 			room.leave()
 			return result, err
 		}
 	}
 }
 
-// definite reports whether an append was refused for good.
-func definite(err error) bool {
+// settled reports whether an append was applied, or refused for good.
+func settled(err error) bool {
 	switch lake.KindOf(err) {
 	case lake.Undetermined, lake.Unavailable, lake.Exhausted:
-		return false
+		return err == nil
 	}
-	return err != nil
+	return true
 }
 
 // enlist makes the operation one under way, which the caller then executes, or
