@@ -17,10 +17,11 @@ import (
 	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/metastore"
+	"github.com/lakeplane/lake/metastore/hookstore"
 	"github.com/lakeplane/lake/metastore/memory"
 )
 
-func prepared(t *testing.T) (*hooked, *catalog.Catalog, catalog.Fence) {
+func prepared(t *testing.T) (*hookstore.Store, *catalog.Catalog, catalog.Fence) {
 	t.Helper()
 	store := newHooked(t)
 	c, fence := catalog.New(store, catalog.Options{}), lead(t, store)
@@ -90,13 +91,13 @@ func TestDirectoryMovingDuringTheScan(t *testing.T) {
 	store, c, fence := prepared(t)
 	calm := catalog.New(store.Store, catalog.Options{})
 	made, limit := 0, 3
-	store.get = func(key string) error {
+	store.OnGet(func(key string) error {
 		if strings.HasSuffix(key, "directory-generation") && made < limit {
 			made++
 			create(t, calm, fence, name(fmt.Sprintf("a.t%d", made)))
 		}
 		return nil
-	}
+	})
 	dir, err := c.Directory(t.Context(), "")
 	require.NoError(t, err)
 	require.Len(t, dir.Tables, 3)
@@ -150,7 +151,7 @@ func TestDirectoryHoldsSoManyTablesAndNoMore(t *testing.T) {
 // allowed, however many ask.
 func TestDirectoriesAreBuiltOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &hooked{Store: memory.New()}
+		store := hookstore.New(memory.New())
 		fence := lead(t, store)
 		like := create(t, catalog.New(store, catalog.Options{}), fence, name("a.like"))
 		building, most := 0, 0
@@ -196,7 +197,7 @@ func TestDirectoryBounds(t *testing.T) {
 	}
 	_, err := c.Directory(t.Context(), "")
 	requireKind(t, lake.Exhausted, err)
-	store.get = func(key string) error { return metastore.ErrRetryable }
+	store.OnGet(func(key string) error { return metastore.ErrRetryable })
 	_, err = c.Directory(t.Context(), "")
 	requireKind(t, lake.Unavailable, err)
 }

@@ -38,7 +38,7 @@ func TestUndropAndDropAgain(t *testing.T) {
 		drop, err = c.CommitProcedure(t.Context(), drop, claimed)
 		require.NoError(t, err)
 
-		store.loseAnswers(int(round))
+		loseAnswers(store, int(round))
 		back, err := c.Undrop(t.Context(), fence, grave, records.Restore(table.Snapshot), drop, "ann")
 		require.NoError(t, err)
 		require.Equal(t, table, back)

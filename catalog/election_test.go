@@ -16,6 +16,7 @@ import (
 	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/metastore"
+	"github.com/lakeplane/lake/metastore/hookstore"
 	"github.com/lakeplane/lake/metastore/memory"
 )
 
@@ -193,9 +194,9 @@ func TestElectionClockFarAhead(t *testing.T) {
 
 func TestElectionLostRenewalAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &hooked{Store: memory.New()}
+		store := hookstore.New(memory.New())
 		a := run(t, store, "a", false)
-		store.set(func(_ metastore.Txn, next func() error) error {
+		store.OnCommit(func(_ metastore.Txn, next func() error) error {
 			_ = next()
 			return metastore.ErrUnknownOutcome
 		})
@@ -210,17 +211,17 @@ func TestElectionLostRenewalAnswers(t *testing.T) {
 // nor a read tells. The next one goes on from the deadline that is there.
 func TestElectionRenewalOfUnknownOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &hooked{Store: memory.New()}
+		store := hookstore.New(memory.New())
 		a := run(t, store, "a", false)
 		sleep(time.Millisecond)
 		var silent atomic.Bool
-		store.get = func(string) error {
+		store.OnGet(func(string) error {
 			if silent.Load() {
 				return metastore.ErrRetryable
 			}
 			return nil
-		}
-		store.set(func(_ metastore.Txn, next func() error) error {
+		})
+		store.OnCommit(func(_ metastore.Txn, next func() error) error {
 			_ = next()
 			silent.Store(true)
 			return metastore.ErrUnknownOutcome
@@ -228,7 +229,7 @@ func TestElectionRenewalOfUnknownOutcome(t *testing.T) {
 		sleep(6 * time.Second)
 		require.True(t, silent.Load())
 		silent.Store(false)
-		store.set(nil)
+		store.OnCommit(nil)
 		for range 60 {
 			sleep(time.Second)
 			require.True(t, a.leads())
@@ -250,18 +251,18 @@ func TestElectionAStaleRenewalTouchesNothing(t *testing.T) {
 	})
 	require.NoError(t, err)
 	stale.Step(t.Context())
-	store.set(func(metastore.Txn, func() error) error { return metastore.ErrRetryable })
+	store.OnCommit(func(metastore.Txn, func() error) error { return metastore.ErrRetryable })
 	taken := false
-	store.get = func(key string) error {
+	store.OnGet(func(key string) error {
 		if key == "election/leader-deadline" && !taken {
 			taken = true
 			lead(t, store.Store)
 		}
 		return nil
-	}
+	})
 	stale.Step(t.Context())
 	require.True(t, taken)
-	store.set(nil)
+	store.OnCommit(nil)
 	before := dump(t, store)
 	stale.Step(t.Context())
 	require.Equal(t, before, dump(t, store))

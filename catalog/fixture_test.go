@@ -3,10 +3,8 @@
 package catalog_test
 
 import (
-	"context"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,57 +13,20 @@ import (
 	"github.com/lakeplane/lake/engine"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/metastore"
+	"github.com/lakeplane/lake/metastore/hookstore"
 	"github.com/lakeplane/lake/metastore/memory"
 )
 
-// hooked is a store whose commits a test may disturb.
-type hooked struct {
-	metastore.Store
-	mu sync.Mutex
-	// commit, when set, takes over a commit. next is the real one.
-	commit func(txn metastore.Txn, next func() error) error
-	get    func(key string) error
-}
-
-func newHooked(t testing.TB) *hooked {
+func newHooked(t testing.TB) *hookstore.Store {
 	t.Helper()
 	s := memory.New()
 	t.Cleanup(func() { _ = s.Close() })
-	return &hooked{Store: s}
-}
-
-func (h *hooked) set(f func(txn metastore.Txn, next func() error) error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.commit = f
-}
-
-func (h *hooked) Commit(ctx context.Context, txn metastore.Txn) error {
-	h.mu.Lock()
-	f := h.commit
-	h.mu.Unlock()
-	next := func() error { return h.Store.Commit(ctx, txn) }
-	if f == nil {
-		return next()
-	}
-	return f(txn, next)
-}
-
-func (h *hooked) Get(ctx context.Context, key string) (metastore.Record, error) {
-	h.mu.Lock()
-	f := h.get
-	h.mu.Unlock()
-	if f != nil {
-		if err := f(key); err != nil {
-			return metastore.Record{}, err
-		}
-	}
-	return h.Store.Get(ctx, key)
+	return hookstore.New(s)
 }
 
 // loseAnswers applies the next n commits and then says that it does not know.
-func (h *hooked) loseAnswers(n int) {
-	h.set(func(_ metastore.Txn, next func() error) error {
+func loseAnswers(store *hookstore.Store, n int) {
+	store.OnCommit(func(_ metastore.Txn, next func() error) error {
 		err := next()
 		if n > 0 && err == nil {
 			n--

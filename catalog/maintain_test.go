@@ -168,7 +168,7 @@ func TestOpenProcedureIsSharedAndUsedAgain(t *testing.T) {
 func TestOpenProcedureSettlesLostAnswers(t *testing.T) {
 	store := newHooked(t)
 	c := catalog.New(store, catalog.Options{})
-	store.loseAnswers(1)
+	loseAnswers(store, 1)
 	p, fresh, err := c.OpenProcedure(t.Context(), catalog.Procedure{Kind: catalog.OperationGCKind, ID: "deployment"})
 	require.NoError(t, err)
 	require.True(t, fresh)
@@ -223,14 +223,14 @@ func TestALookupSlowerThanTheGarbageCollectionIsRefused(t *testing.T) {
 	_, found, err := c.Replay(t.Context(), table, op)
 	require.NoError(t, err)
 	require.True(t, found)
-	store.get = func(key string) error {
-		store.get = nil
+	store.OnGet(func(key string) error {
+		store.OnGet(nil)
 		now = now.Add(3 * lake.OperationFutureSkew)
 		record, err := c.Operation(t.Context(), op.Tenant, table.Name, op.ID)
 		require.NoError(t, err)
 		require.True(t, c.Forgettable(record))
 		return store.Commit(t.Context(), metastore.Txn{Ops: []metastore.Op{record.RemoveOp()}, Token: "gc"})
-	}
+	})
 	_, found, err = c.Replay(t.Context(), table, op)
 	require.False(t, found)
 	requireKind(t, lake.Precondition, err)

@@ -82,10 +82,10 @@ func TestAnOrderMeetsAWorkingAttempt(t *testing.T) {
 	c := catalog.New(store, catalog.Options{})
 	working := intend(t, store, c, catalog.Procedure{Kind: "k", ID: "i"})
 	moves := 0
-	store.set(func(txn metastore.Txn, next func() error) error {
+	store.OnCommit(func(txn metastore.Txn, next func() error) error {
 		if len(txn.Ops) == 2 && moves < 3 { // an order: the attempt is faster
 			moves++
-			store.set(nil)
+			store.OnCommit(nil)
 			counted := working
 			counted.Counters = map[string]int64{"n": int64(moves)}
 			var err error

@@ -11,11 +11,12 @@ import (
 	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/metastore"
+	"github.com/lakeplane/lake/metastore/hookstore"
 )
 
 // unfinished returns a store as a release left it that kept no directory
 // generation: with a table and without the marker.
-func unfinished(t *testing.T) (*hooked, *catalog.Catalog, catalog.Fence) {
+func unfinished(t *testing.T) (*hookstore.Store, *catalog.Catalog, catalog.Fence) {
 	t.Helper()
 	store := newHooked(t)
 	c := catalog.New(store, catalog.Options{})

@@ -73,10 +73,10 @@ func TestProcedureLease(t *testing.T) {
 	requireKind(t, lake.Conflict, err)
 
 	for _, lost := range []int{1, 3} {
-		store.loseAnswers(lost)
+		loseAnswers(store, lost)
 		two, err = claim(two, "two")
 		require.NoError(t, err)
-		store.loseAnswers(lost)
+		loseAnswers(store, lost)
 		require.NoError(t, c.CommitKeep(t.Context(), two, metastore.Create("x/"+lake.NewID().String(), nil)))
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/lakeplane/lake/catalog"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/metastore"
+	"github.com/lakeplane/lake/metastore/hookstore"
 	"github.com/lakeplane/lake/metastore/memory"
 )
 
@@ -23,7 +24,7 @@ import (
 // Beside it stands what an outside observer was told.
 type world struct {
 	t       *testing.T
-	store   *hooked
+	store   *hookstore.Store
 	c       *catalog.Catalog
 	fences  []catalog.Fence
 	handles []catalog.Table
@@ -49,7 +50,7 @@ type place struct {
 func newWorld(t *testing.T) *world {
 	s := memory.New()
 	w := &world{
-		t: t, store: &hooked{Store: s}, acknowledged: map[logical]place{},
+		t: t, store: hookstore.New(s), acknowledged: map[logical]place{},
 		dropped: map[lake.Incarnation]bool{}, newest: map[lake.Incarnation]lake.Version{},
 	}
 	// Ids made earlier in this process keep the later ones from going back to
@@ -65,11 +66,11 @@ var worldNames = []lake.TableName{name("a.t"), name("a.t2"), name("b.t")}
 func (w *world) disturb(r *rapid.T) {
 	mode := rapid.SampledFrom([]string{"none", "none", "applied", "dropped"}).Draw(r, "fault")
 	if mode == "none" {
-		w.store.set(nil)
+		w.store.OnCommit(nil)
 		return
 	}
-	w.store.set(func(_ metastore.Txn, next func() error) error {
-		w.store.set(nil)
+	w.store.OnCommit(func(_ metastore.Txn, next func() error) error {
+		w.store.OnCommit(nil)
 		if mode == "applied" {
 			_ = next()
 		}
@@ -93,7 +94,7 @@ func (w *world) refused(r *rapid.T, err error, kinds ...lake.Kind) {
 }
 
 func (w *world) takeover(r *rapid.T) {
-	w.store.set(nil)
+	w.store.OnCommit(nil)
 	w.fences = append(w.fences, lead(w.t, w.store))
 }
 
@@ -202,7 +203,7 @@ func (w *world) drop(r *rapid.T) {
 
 // check compares the store with what was told.
 func (w *world) check(r *rapid.T) {
-	w.store.set(nil)
+	w.store.OnCommit(nil)
 	all := dump(w.t, w.store)
 	history := map[string]int{}
 	for key := range all {

@@ -317,14 +317,14 @@ func TestLostAnswers(t *testing.T) {
 	c, fence := catalog.New(store, catalog.Options{}), lead(t, store)
 	for lost := range 4 {
 		n := name("a.t")
-		store.loseAnswers(lost)
+		loseAnswers(store, lost)
 		table := create(t, c, fence, n)
-		store.loseAnswers(lost)
+		loseAnswers(store, lost)
 		op := operation()
 		table, err := advance(t, c, fence, table, op)
 		require.NoError(t, err)
 		require.EqualValues(t, 2, table.Snapshot.Version)
-		store.loseAnswers(lost)
+		loseAnswers(store, lost)
 		_, err = c.Drop(t.Context(), fence, table, records.Retire(table.Snapshot), catalog.DropRequest{PurgeAfter: time.Now()})
 		require.NoError(t, err)
 	}
@@ -338,14 +338,14 @@ func TestAReadProvesWhatAForgottenTokenCannot(t *testing.T) {
 	c, fence := catalog.New(store, catalog.Options{}), lead(t, store)
 	table := create(t, c, fence, name("a.t"))
 	silent := false
-	store.get = func(string) error {
+	store.OnGet(func(string) error {
 		if silent {
 			return metastore.ErrRetryable
 		}
 		return nil
-	}
+	})
 	calls := 0
-	store.set(func(txn metastore.Txn, next func() error) error {
+	store.OnCommit(func(txn metastore.Txn, next func() error) error {
 		if calls++; calls == 1 {
 			silent = true
 			require.NoError(t, next())
@@ -370,12 +370,12 @@ func TestAnAnswerThatStaysUnknown(t *testing.T) {
 	store := newHooked(t)
 	c, fence := catalog.New(store, catalog.Options{}), lead(t, store)
 	table := create(t, c, fence, name("a.t"))
-	store.set(func(metastore.Txn, func() error) error { return metastore.ErrUnknownOutcome })
+	store.OnCommit(func(metastore.Txn, func() error) error { return metastore.ErrUnknownOutcome })
 	_, err := advance(t, c, fence, table, operation())
 	requireKind(t, lake.Undetermined, err)
 
 	attempts := 0
-	store.set(func(_ metastore.Txn, next func() error) error {
+	store.OnCommit(func(_ metastore.Txn, next func() error) error {
 		if attempts++; attempts < 4 {
 			return metastore.ErrRetryable
 		}
@@ -383,7 +383,7 @@ func TestAnAnswerThatStaysUnknown(t *testing.T) {
 	})
 	_, err = advance(t, c, fence, table, operation())
 	require.NoError(t, err, "a refusal that may be retried is")
-	store.set(func(metastore.Txn, func() error) error { return metastore.ErrRetryable })
+	store.OnCommit(func(metastore.Txn, func() error) error { return metastore.ErrRetryable })
 	_, err = advance(t, c, fence, table, operation())
 	requireKind(t, lake.Unavailable, err)
 }
@@ -396,7 +396,7 @@ func TestLostAnswerThenOvertaken(t *testing.T) {
 	c, fence := catalog.New(store, catalog.Options{}), lead(t, store)
 	table := create(t, c, fence, name("a.t"))
 	calm := catalog.New(store.Store, catalog.Options{})
-	store.set(func(_ metastore.Txn, applyFirst func() error) error {
+	store.OnCommit(func(_ metastore.Txn, applyFirst func() error) error {
 		require.NoError(t, applyFirst())
 		now, err := calm.Get(t.Context(), table.Name)
 		require.NoError(t, err)

@@ -259,7 +259,7 @@ func TestWaitingAppendsShareOneVersion(t *testing.T) {
 	a.create(t, "a", "t")
 	hold, holding := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	a.store.set(func(txn metastore.Txn, next func() error) error {
+	a.store.OnCommit(func(txn metastore.Txn, next func() error) error {
 		for _, o := range txn.Ops {
 			if o.Key == "tbl/a/t" {
 				once.Do(func() { close(holding); <-hold })
@@ -307,7 +307,7 @@ func TestWaitingAppendsShareOneVersion(t *testing.T) {
 func (a *authority) holdCommit() (holding chan struct{}, release func()) {
 	hold, holding := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	a.store.set(func(txn metastore.Txn, next func() error) error {
+	a.store.OnCommit(func(txn metastore.Txn, next func() error) error {
 		if advances(txn) {
 			once.Do(func() { close(holding); <-hold })
 		}
@@ -466,7 +466,7 @@ func TestFaultyStore(t *testing.T) {
 	a := start(t)
 	a.create(t, "a", "t")
 	var calls atomic.Int64
-	a.store.set(func(_ metastore.Txn, next func() error) error {
+	a.store.OnCommit(func(_ metastore.Txn, next func() error) error {
 		switch calls.Add(1) % 5 {
 		case 0:
 			_ = next()
@@ -559,10 +559,10 @@ func TestBusyCommitterMeetsARecreatedTable(t *testing.T) {
 	a := start(t)
 	a.create(t, "a", "t")
 	hold, holding := make(chan struct{}), make(chan struct{})
-	a.store.set(func(txn metastore.Txn, next func() error) error {
+	a.store.OnCommit(func(txn metastore.Txn, next func() error) error {
 		err := next()
 		if strings.HasPrefix(txn.Ops[len(txn.Ops)-1].Key, "memory-version/a/t/") {
-			a.store.set(nil)
+			a.store.OnCommit(nil)
 			close(holding)
 			<-hold
 		}
@@ -803,7 +803,7 @@ func TestWhoDoesNotLeadReadsNothing(t *testing.T) {
 func (a *authority) unsure(applies bool, then func()) {
 	var silent, over atomic.Bool
 	tries := 0
-	a.store.set(func(txn metastore.Txn, next func() error) error {
+	a.store.OnCommit(func(txn metastore.Txn, next func() error) error {
 		if over.Load() || !advances(txn) {
 			return next()
 		}
@@ -813,7 +813,7 @@ func (a *authority) unsure(applies bool, then func()) {
 		}
 		return metastore.ErrUnknownOutcome
 	})
-	a.store.setGet(func(key string) error {
+	a.store.OnGet(func(key string) error {
 		switch {
 		case over.Load() || !silent.Load():
 			return nil
@@ -856,7 +856,7 @@ func TestACommitOfUnknownOutcome(t *testing.T) {
 		a := start(t)
 		a.create(t, "a", "t")
 		a.unsure(true, func() {
-			a.store.setGet(func(key string) error {
+			a.store.OnGet(func(key string) error {
 				if strings.HasPrefix(key, "append-operation/") {
 					return metastore.ErrRetryable
 				}
@@ -866,7 +866,7 @@ func TestACommitOfUnknownOutcome(t *testing.T) {
 		o := newOp(t, "a", "t", 0)
 		_, err := a.put(t.Context(), o)
 		require.Equal(t, lake.Undetermined, lake.KindOf(grpcerr.FromStatus(err)), "%v", err)
-		a.store.setGet(nil)
+		a.store.OnGet(nil)
 		r, err := a.put(t.Context(), o)
 		require.NoError(t, err)
 		require.True(t, r.GetReplayed())

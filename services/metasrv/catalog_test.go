@@ -128,14 +128,14 @@ func TestWhatWasRegisteredIsNotSwept(t *testing.T) {
 	for failure, disturb := range map[string]func(*authority){
 		"its commit has no answer": func(a *authority) {
 			registered := false
-			a.store.set(func(txn metastore.Txn, next func() error) error {
+			a.store.OnCommit(func(txn metastore.Txn, next func() error) error {
 				if !slices.ContainsFunc(txn.Ops, func(o metastore.Op) bool { return o.Key == "tbl/a/t" }) {
 					return next()
 				}
 				if !registered {
 					registered = true
 					require.NoError(t, next())
-					a.store.setGet(func(key string) error {
+					a.store.OnGet(func(key string) error {
 						if key == "tbl/a/t" {
 							return metastore.ErrRetryable
 						}
@@ -159,8 +159,8 @@ func TestWhatWasRegisteredIsNotSwept(t *testing.T) {
 			disturb(a)
 			_, err := a.catalog.CreateTable(t.Context(), &lakepb.CreateTableRequest{Name: nameOf("a", "t"), Schema: schemaBytes(ints)})
 			require.Equal(t, lake.Undetermined, lake.KindOf(grpcerr.FromStatus(err)), "%v", err)
-			a.store.set(nil)
-			a.store.setGet(nil)
+			a.store.OnCommit(nil)
+			a.store.OnGet(nil)
 			a.engine.set(func(d *disturbed) { d.publish = nil })
 			_, err = a.put(t.Context(), newOp(t, "a", "t", 0))
 			require.NoError(t, err)
@@ -173,8 +173,8 @@ func TestWhatWasRegisteredIsNotSwept(t *testing.T) {
 func TestCreateWithALostAnswer(t *testing.T) {
 	a := start(t)
 	a.create(t, "a", "warm") // so that the catalog is prepared
-	a.store.set(func(_ metastore.Txn, next func() error) error {
-		a.store.set(nil)
+	a.store.OnCommit(func(_ metastore.Txn, next func() error) error {
+		a.store.OnCommit(nil)
 		require.NoError(t, next())
 		return metastore.ErrUnknownOutcome
 	})

@@ -34,6 +34,7 @@ import (
 	"github.com/lakeplane/lake/internal/appendwire"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/metastore"
+	"github.com/lakeplane/lake/metastore/hookstore"
 	"github.com/lakeplane/lake/metastore/memory"
 	"github.com/lakeplane/lake/services/access"
 	"github.com/lakeplane/lake/services/metasrv"
@@ -69,50 +70,6 @@ var everybody = people{
 
 func as(ctx context.Context, token string) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
-}
-
-// hooked is a store whose commits and reads a test may disturb.
-type hooked struct {
-	metastore.Store
-	mu     sync.Mutex
-	commit func(txn metastore.Txn, next func() error) error
-	get    func(key string) error
-}
-
-func (h *hooked) set(f func(txn metastore.Txn, next func() error) error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.commit = f
-}
-
-func (h *hooked) Commit(ctx context.Context, txn metastore.Txn) error {
-	h.mu.Lock()
-	f := h.commit
-	h.mu.Unlock()
-	next := func() error { return h.Store.Commit(ctx, txn) }
-	if f == nil {
-		return next()
-	}
-	return f(txn, next)
-}
-
-// setGet lets f refuse reads.
-func (h *hooked) setGet(f func(key string) error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.get = f
-}
-
-func (h *hooked) Get(ctx context.Context, key string) (metastore.Record, error) {
-	h.mu.Lock()
-	f := h.get
-	h.mu.Unlock()
-	if f != nil {
-		if err := f(key); err != nil {
-			return metastore.Record{}, err
-		}
-	}
-	return h.Store.Get(ctx, key)
 }
 
 // disturbed is an engine whose calls a test may disturb.
@@ -222,7 +179,7 @@ type authority struct {
 	flight        flight.FlightServiceClient
 	cancellations lakepb.CancellationsClient
 	records       *catalog.Catalog
-	store         *hooked
+	store         *hookstore.Store
 	engine        *disturbed
 	starter       *starter
 	stop          func()
@@ -247,7 +204,7 @@ func startOn(t testing.TB, store metastore.Store, storage engine.Engine, change 
 // startAt runs a server on a listener, which others may reach too.
 func startAt(t testing.TB, store metastore.Store, storage engine.Engine, lis net.Listener, change ...func(*metasrv.Options)) *authority {
 	t.Helper()
-	a := &authority{store: &hooked{Store: store}, engine: &disturbed{Engine: storage}, starter: new(starter)}
+	a := &authority{store: hookstore.New(store), engine: &disturbed{Engine: storage}, starter: new(starter)}
 	opts := metasrv.Options{
 		Store: a.store, Engine: a.engine, Starter: a.starter, Logger: quiet,
 		Election: catalog.ElectionOptions{Exclusive: true},

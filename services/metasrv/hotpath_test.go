@@ -156,8 +156,8 @@ func TestOneBadMemberDoesNotSpoilItsGroup(t *testing.T) {
 	a := startOn(t, store, storage)
 	a.create(t, "a", "t")
 	hold, holding := make(chan struct{}), make(chan struct{})
-	a.store.set(func(_ metastore.Txn, next func() error) error {
-		a.store.set(nil)
+	a.store.OnCommit(func(_ metastore.Txn, next func() error) error {
+		a.store.OnCommit(nil)
 		close(holding)
 		<-hold
 		return next()
@@ -261,8 +261,8 @@ func TestADroppedTableGetsNoObjects(t *testing.T) {
 		o.Catalog = catalog.New(o.Store, catalog.Options{Now: func() time.Time { return time.Now().Add(5 * time.Minute) }})
 	})
 	a.create(t, "a", "t")
-	a.store.set(func(_ metastore.Txn, next func() error) error {
-		a.store.set(nil)
+	a.store.OnCommit(func(_ metastore.Txn, next func() error) error {
+		a.store.OnCommit(nil)
 		err := next()
 		_, dropErr := a.catalog.DropTable(t.Context(), &lakepb.DropTableRequest{Name: nameOf("a", "t")})
 		time.Sleep(metasrv.PublishDoubt) // stopped
@@ -289,8 +289,8 @@ func TestADropThatOthersSeeIsSeenByReplays(t *testing.T) {
 		return err
 	}
 	var seen, replayed error
-	a.store.set(func(_ metastore.Txn, next func() error) error {
-		a.store.set(nil)
+	a.store.OnCommit(func(_ metastore.Txn, next func() error) error {
+		a.store.OnCommit(nil)
 		err := next()
 		seen = drop()
 		_, replayed = a.put(t.Context(), op)

@@ -17,6 +17,7 @@ import (
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/metastore"
 	"github.com/lakeplane/lake/metastore/faultstore"
+	"github.com/lakeplane/lake/metastore/hookstore"
 	"github.com/lakeplane/lake/metastore/memory"
 	"github.com/lakeplane/lake/services/access"
 	"github.com/lakeplane/lake/services/metasrv"
@@ -197,11 +198,11 @@ func TestMetastoreCommitErrors(t *testing.T) {
 		"a bare context error":    {context.DeadlineExceeded, lake.Undetermined},
 		"unclassified":            {lake.Errorf(lake.Unknown, "surprise"), lake.Undetermined},
 	} {
-		store := &hooked{Store: memory.New()}
+		store := hookstore.New(memory.New())
 		s := serviceOver(t, store, metasrv.MetastoreOptions{})
 		id, err := s.Cluster(t.Context())
 		require.NoError(t, err)
-		store.set(func(metastore.Txn, func() error) error { return c.err })
+		store.OnCommit(func(metastore.Txn, func() error) error { return c.err })
 		_, err = s.Commit(roleContext(t.Context(), access.Worker), commitRequest(id.String(), "t"))
 		require.Equal(t, c.want, lake.KindOf(err), "%s: %v", name, err)
 	}

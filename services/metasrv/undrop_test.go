@@ -216,8 +216,8 @@ func TestUndropWithALostAnswer(t *testing.T) {
 	a := start(t)
 	a.create(t, "a", "t")
 	a.drop(t, "t", time.Hour)
-	a.store.set(func(_ metastore.Txn, next func() error) error {
-		a.store.set(nil)
+	a.store.OnCommit(func(_ metastore.Txn, next func() error) error {
+		a.store.OnCommit(nil)
 		require.NoError(t, next())
 		return metastore.ErrUnknownOutcome
 	})
@@ -283,13 +283,13 @@ func TestUndropAgainstABusyRecord(t *testing.T) {
 	a := start(t)
 	a.create(t, "a", "t")
 	dropped := a.drop(t, "t", time.Hour)
-	a.store.set(func(_ metastore.Txn, _ func() error) error {
+	a.store.OnCommit(func(_ metastore.Txn, _ func() error) error {
 		a.move(t, dropped.GetProcedureId(), workflows.PhaseWaiting)
 		return &metastore.ConflictError{Key: "procedure"}
 	})
 	_, err := a.undrop(t, "t", "")
 	requireCode(t, codes.Unavailable, err, "try again")
-	a.store.set(nil)
+	a.store.OnCommit(nil)
 	_, err = a.undrop(t, "t", "")
 	require.NoError(t, err)
 }
