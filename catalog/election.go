@@ -274,29 +274,40 @@ func (e *Election) lease(f Fence) (record leaseRecord, raw []byte, until time.Ti
 // renew moves the deadline. When the stripe it keeps is not ours any more the
 // leadership is over.
 func (e *Election) renew(ctx context.Context) error {
+	moved, err := e.tryRenew(ctx)
+	if moved {
+		// At once: the lost answer has cost a wait between steps already, and
+		// another may outlast the lease.
+		_, err = e.tryRenew(ctx)
+	}
+	return err
+}
+
+// tryRenew is one renewal. moved says that it failed because an earlier one,
+// whose answer was lost, had applied, and that the next goes on from there.
+func (e *Election) tryRenew(ctx context.Context) (moved bool, err error) {
 	was := e.snapshot()
 	record, raw, until := e.lease(was.fence)
 	move := metastore.Update(deadlineKey, was.raw, raw)
 	guard := was.fence.stripe(0)
-	err := e.commit(ctx, move, []metastore.Op{guard, move})
+	err = e.commit(ctx, move, []metastore.Op{guard, move})
 	if err == nil {
 		e.set(leadership{fence: was.fence, until: until, lease: record, raw: raw})
 		e.opts.Observe(LeaseRenewed)
-		return nil
+		return false, nil
 	}
 	if !e.holds(ctx, guard) {
 		e.set(leadership{lease: was.lease})
 		e.opts.Observe(LeaseLost)
 		e.opts.Logger.Warn("election: another process took over", "epoch", was.fence.epoch)
-		return nil
+		return false, nil
 	}
-	// Still ours: an earlier renewal whose answer was lost may have applied.
-	// The deadline found is then the one to move next.
-	if found, e2 := e.read(ctx, deadlineKey); e2 == nil && found != nil {
+	if found, e2 := e.read(ctx, deadlineKey); e2 == nil && found != nil && !bytes.Equal(found, was.raw) {
 		was.raw = found
 		e.set(was)
+		return true, err
 	}
-	return err
+	return false, err
 }
 
 // campaign takes over if the lease seen is over.
