@@ -183,12 +183,10 @@ func appendLeaves(out []*leaf, n *schema.Node, path string, outer []*schema.Node
 	return out, nil
 }
 
-// Blobs of the second sort are structs by the schema. Their one column holds
-// other fields, which say where the bytes are.
-const (
-	extensionName = "ARROW:extension:name"
-	blobExtension = "lance.blob."
-)
+// blobExtension begins the extension types of blobs of the second sort. They are
+// structs by the schema; their one column holds other fields, which say where the
+// bytes are.
+const blobExtension = "lance.blob."
 
 // columnType is the type of the values of a column, which holds the fields of
 // whole unless that is nil.
@@ -196,7 +194,7 @@ func columnType(n, whole *schema.Node) (valueType, error) {
 	if whole == nil {
 		return valueTypeOf(n.Type)
 	}
-	if name := string(whole.Field.GetMetadata()[extensionName]); strings.HasPrefix(name, blobExtension) {
+	if name := string(whole.Field.GetMetadata()[schema.ExtensionKey]); strings.HasPrefix(name, blobExtension) {
 		return valueType{}, unsupported("blobs of the type %s", name)
 	}
 	return packedTypeOf(whole.Type)

@@ -19,7 +19,10 @@ const (
 	// MaxFields is the largest number of fields of a schema, nested included.
 	MaxFields = 1 << 16
 
-	extensionKey  = "ARROW:extension:name"
+	// ExtensionKey is the entry of a field's metadata that names its Arrow
+	// extension type.
+	ExtensionKey = "ARROW:extension:name"
+
 	primaryKeyKey = "lance-schema:unenforced-primary-key"
 )
 
@@ -126,7 +129,7 @@ func setMetadata(out *lancepb.Field, md arrow.Metadata, path []string) error {
 		}
 		out.Metadata[key] = []byte(md.Values()[i])
 	}
-	out.ExtensionName = string(out.Metadata[extensionKey])
+	out.ExtensionName = string(out.Metadata[ExtensionKey])
 	switch strings.ToLower(string(out.Metadata[primaryKeyKey])) {
 	case "true", "1", "yes":
 		out.UnenforcedPrimaryKey = true
