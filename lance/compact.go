@@ -132,7 +132,7 @@ func (d *Dataset) Rewrite(ctx context.Context, st Creator, groups [][]int) (*Rew
 // or the columns have changed since. Tables with secondary indexes are refused
 // with lake.Unsupported: row addresses change, and indexes hold them.
 func (m *Manifest) ApplyRewrite(r *Rewrite, c Commit) (*Manifest, error) {
-	if err := errors.Join(m.refuseIndexes("compaction"), m.takesData()); err != nil {
+	if err := m.mayCompact(); err != nil {
 		return nil, err
 	}
 	next, err := m.derive()
@@ -189,12 +189,17 @@ func (d *Dataset) Compact(ctx context.Context, st Creator, groups [][]int, c Com
 	return d.manifest.ApplyRewrite(r, c)
 }
 
+// mayCompact refuses a table whose rows cannot get other addresses, or other files.
+func (m *Manifest) mayCompact() error {
+	return errors.Join(m.refuseIndexes("compaction"), m.takesData())
+}
+
 // checkGroups refuses groups that are not runs of neighbours, each once.
 func (d *Dataset) checkGroups(groups [][]int) error {
 	if len(groups) == 0 {
 		return invalid("nothing to compact")
 	}
-	if err := errors.Join(d.manifest.refuseIndexes("compaction"), d.manifest.takesData()); err != nil { // before anything is written
+	if err := d.manifest.mayCompact(); err != nil { // before anything is written
 		return err
 	}
 	last := -1
