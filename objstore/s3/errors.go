@@ -31,7 +31,7 @@ func judge(ctx context.Context, err error) verdict {
 	switch {
 	case ctx.Err() != nil:
 		return final // the caller's time is over
-	case status == http.StatusServiceUnavailable, status == http.StatusTooManyRequests, code == "SlowDown", code == "Throttling", code == "RequestLimitExceeded":
+	case status == http.StatusServiceUnavailable, status == http.StatusTooManyRequests, throttled(code):
 		return slowDown
 	case status == http.StatusConflict && code != "BucketAlreadyExists": // a conditional put beside another
 		return again
@@ -46,11 +46,12 @@ func judge(ctx context.Context, err error) verdict {
 // refusedAtOnce says that the service itself refused a request for its load. A
 // proxy before it answers 503 as well when it lost the service's answer.
 func refusedAtOnce(err error) bool {
-	switch codeOf(err) {
-	case "SlowDown", "Throttling", "RequestLimitExceeded", "TooManyRequests":
-		return true
-	}
-	return false
+	code := codeOf(err)
+	return throttled(code) || code == "TooManyRequests"
+}
+
+func throttled(code string) bool {
+	return code == "SlowDown" || code == "Throttling" || code == "RequestLimitExceeded"
 }
 
 // statusOf returns the HTTP status of an answer, 0 when there was none.

@@ -181,12 +181,18 @@ func TestAnAnswerThatComesTooLateIsLookedFor(t *testing.T) {
 	require.NoError(t, s.Put(t.Context(), "x", []byte("x")))
 }
 
-// TestServicesThatIgnoreRanges send the beginning of an object for its end.
-func TestServicesThatIgnoreRanges(t *testing.T) {
+// largeData is more than a read of an object's end brings.
+func largeData() []byte {
 	data := make([]byte, 300_000)
 	for i := range data {
 		data[i] = byte(i * 7)
 	}
+	return data
+}
+
+// TestServicesThatIgnoreRanges send the beginning of an object for its end.
+func TestServicesThatIgnoreRanges(t *testing.T) {
+	data := largeData()
 	s, w := overWire(t)
 	require.NoError(t, s.Put(t.Context(), "x", data))
 	require.NoError(t, s.Put(t.Context(), "small", data[:10]))
@@ -279,10 +285,7 @@ func uploads(t *testing.T, prefix string) (keys []string) {
 }
 
 func TestReadsUnderFaults(t *testing.T) {
-	data := make([]byte, 300_000)
-	for i := range data {
-		data[i] = byte(i * 7)
-	}
+	data := largeData()
 	s, w := overWire(t)
 	require.NoError(t, s.Put(t.Context(), "x", data))
 	short := func(_ *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
