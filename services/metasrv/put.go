@@ -137,7 +137,7 @@ func (s *Server) runOrJoin(ctx context.Context, tenant string, in *payload, room
 func settled(err error) bool {
 	switch lake.KindOf(err) {
 	case lake.Undetermined, lake.Unavailable, lake.Exhausted:
-		return err == nil
+		return false
 	}
 	return true
 }
@@ -244,7 +244,7 @@ func (s *Server) absent(ctx context.Context, tenant string, in *payload, err err
 	case !lake.Is(e, lake.NotFound):
 		return e
 	}
-	graves, _, e := s.catalog.TombstonesOf(ctx, name, "", maxPage)
+	graves, _, e := s.catalog.TombstonesOf(ctx, name, "", 1)
 	switch {
 	case e != nil:
 		return e
