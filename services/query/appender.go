@@ -46,14 +46,7 @@ type appender struct {
 	rows     int64
 	bytes    int64
 	appended int64
-	pieces   int   // that were appended
-	failed   error // why no more rows are asked for, to tell it from a broken stream
-}
-
-// fail notes why the stream of rows is not read on.
-func (a *appender) fail(err error) error {
-	a.failed = err
-	return err
+	stopped  error // why the client is not asked for more, to tell it from a broken stream
 }
 
 // copy appends everything the reader has.
@@ -73,8 +66,8 @@ func (a *appender) copy(r array.RecordReader) (err error) {
 			return err
 		}
 	}
-	if a.failed != nil {
-		return a.failed
+	if a.stopped != nil {
+		return a.stopped
 	}
 	if err := r.Err(); err != nil && !errors.Is(err, io.EOF) {
 		return lake.Errorf(lake.Invalid, "ingest: %w", err)
@@ -134,7 +127,6 @@ func (a *appender) flush() error {
 		return err
 	}
 	a.appended += int64(result.GetRows())
-	a.pieces++
 	a.discard()
 	return nil
 }

@@ -58,7 +58,7 @@ type pacedStream struct {
 	grant  *rpc.Grant
 	rows   *appender // nil until the schema is known
 	has    bool      // the turn
-	pieces int       // that rows had appended when it was taken
+	before int64     // rows that were appended when it was taken
 }
 
 func newPacedStream(ctx context.Context, in *putStream, t *turns) *pacedStream {
@@ -70,38 +70,45 @@ func (s *pacedStream) Recv() (*flight.FlightData, error) {
 	if s.rows == nil {
 		return s.in.Recv()
 	}
-	if !s.grant.Lasts() {
-		return nil, s.rows.fail(lake.Errorf(lake.Unauthenticated, "ingest: the caller may not go on: its token or its rights changed"))
+	r, err := s.next()
+	if err != nil {
+		s.rows.stopped = err
+		return nil, err
 	}
-	if s.has && s.rows.pieces > s.pieces && s.turns.waiting.Load() > 0 {
+	return r.Message, r.Err
+}
+
+// next returns what the client has sent, or why it is not asked.
+func (s *pacedStream) next() (r rpc.Received, err error) {
+	if !s.grant.Lasts() {
+		return r, lake.Errorf(lake.Unauthenticated, "ingest: the caller may not go on: its token or its rights changed")
+	}
+	if s.has && s.rows.appended > s.before && s.turns.waiting.Load() > 0 {
 		if err := s.rest(); err != nil {
-			return nil, err
+			return r, err
 		}
 	}
 	if err := s.begin(); err != nil {
-		return nil, err
+		return r, err
 	}
 	arrives := s.asker.Ask()
 	quiet := time.NewTimer(quietAfter)
 	defer quiet.Stop()
 	select {
-	case r := <-arrives:
-		return r.Message, r.Err
+	case r = <-arrives:
+		return r, nil
 	case <-s.ctx.Done():
-		return nil, s.rows.fail(s.ctx.Err())
+		return r, s.ctx.Err()
 	case <-quiet.C:
 	}
 	if err := s.rest(); err != nil {
-		return nil, err
+		return r, err
 	}
 	select {
-	case r := <-arrives:
-		if err := s.begin(); err != nil {
-			return nil, err
-		}
-		return r.Message, r.Err
+	case r = <-arrives:
+		return r, s.begin()
 	case <-s.ctx.Done():
-		return nil, s.rows.fail(s.ctx.Err())
+		return r, s.ctx.Err()
 	}
 }
 
@@ -111,16 +118,16 @@ func (s *pacedStream) begin() error {
 		return nil
 	}
 	if err := s.turns.take(s.ctx); err != nil {
-		return s.rows.fail(err)
+		return err
 	}
-	s.has, s.pieces = true, s.rows.pieces
+	s.has, s.before = true, s.rows.appended
 	return nil
 }
 
 // rest appends what is held back and ends the turn.
 func (s *pacedStream) rest() error {
 	if err := s.rows.flush(); err != nil {
-		return s.rows.fail(err)
+		return err
 	}
 	s.end()
 	return nil

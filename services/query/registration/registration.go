@@ -65,9 +65,10 @@ func (o Options) withDefaults() Options {
 //
 // One call to the authority is in flight per name, shared by all who ask
 // meanwhile. Failures are never kept, and none is shared with those who asked
-// after the call had begun, so a table is found as soon as it exists. [Cache.Evict] forgets both what is kept and what is in flight:
-// a fill that started before a write can neither be joined nor stored after
-// it, so a client that wrote through this replica reads its write.
+// after the call had begun, so a table is found as soon as it exists.
+// [Cache.Evict] forgets both what is kept and what is in flight: a fill that
+// started before a write can neither be joined nor stored after it, so a client
+// that wrote through this replica reads its write.
 type Cache struct {
 	source Source
 	opts   Options
