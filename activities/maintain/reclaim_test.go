@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -465,14 +466,17 @@ func TestAListingMayTakeLongerThanTheLease(t *testing.T) {
 	_, err := r.compact(step)
 	require.NoError(t, err)
 
-	waits := 0
-	// wait returns when the lease was renewed while somebody waited for the store.
+	waits, later := 0, atomic.Int64{}
+	// wait lets most of a lease's time pass, and returns when the lease was renewed
+	// while somebody waited for the store.
 	wait := func() {
 		waits++
 		begun := r.Procedure(t, step.Ref()).Deadline
-		assert.Eventually(t, func() bool { return r.Procedure(t, step.Ref()).Deadline.After(begun) }, 5*time.Second, time.Millisecond)
+		later.Add(int64(40 * time.Second))
+		assert.Eventually(t, func() bool { return r.Procedure(t, step.Ref()).Deadline.After(begun) }, 30*time.Second, time.Millisecond)
 	}
-	r.opts.Lease, r.opts.Beat = lease.Options{TTL: time.Second}, 10*time.Millisecond
+	r.opts.Lease = lease.Options{TTL: time.Minute, Now: func() time.Time { return time.Now().Add(time.Duration(later.Load())) }}
+	r.opts.Beat = 10 * time.Millisecond
 	a, err := maintain.New(r.catalog, r.starts, map[string]maintain.Engine{enginelance.Name: slowly{r.engine, wait}}, r.opts)
 	require.NoError(t, err)
 	var suite testsuite.WorkflowTestSuite
