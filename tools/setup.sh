@@ -63,6 +63,21 @@ client_jdbc() (
 )
 
 postgres() {
+  server
+  { [ -x /usr/sbin/pgbouncer ] || type -P pgbouncer; } >/dev/null || unstarted pgbouncer || say "no PgBouncer: the tests behind a pooler will be skipped"
+}
+
+# unstarted installs Debian packages without the services that they would start.
+unstarted() (
+  policy=/usr/sbin/policy-rc.d
+  if [ "$(id -u)" = 0 ] && [ ! -e $policy ]; then
+    trap 'rm -f $policy' EXIT
+    printf '#!/bin/sh\nexit 101\n' >$policy && chmod 755 $policy || return 1
+  fi
+  debian "$@"
+)
+
+server() {
   compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && return 0
   # Without create_main_cluster=false the package would start a server of its own.
   if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then

@@ -35,11 +35,15 @@ var binaries = []string{"/usr/lib/postgresql/*/bin", "/opt/homebrew/opt/postgres
 
 // Server is a running server. Its superuser is "lake", without a password, and
 // its database "postgres".
-type Server struct {
+type Server struct{ process }
+
+// process is a program in a directory and on a port of its own.
+type process struct {
 	dir  string
 	port int
 
-	stop   io.Closer // the guard's standard input
+	owner  *syscall.Credential // who runs it, nil for the present user
+	stop   io.Closer           // the guard's standard input
 	exited chan struct{}
 	log    syncBuffer
 }
@@ -52,19 +56,28 @@ func Start(settings ...string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	owner, err := ownerID()
-	if err != nil {
+	s := new(Server)
+	if err := s.prepare(); err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "lake-pg-")
-	if err != nil {
-		return nil, err
-	}
-	s := &Server{dir: dir, exited: make(chan struct{})}
-	if err := s.start(bin, owner, settings); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+	if err := s.start(bin, settings); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(s.dir))
 	}
 	return s, nil
+}
+
+// prepare makes the directory, which the program's user owns, and chooses a port.
+func (p *process) prepare() (err error) {
+	if p.owner, err = ownerID(); err != nil {
+		return err
+	}
+	if p.port, err = freePort(); err != nil {
+		return err
+	}
+	if p.dir, err = os.MkdirTemp("", "lake-pg-"); err != nil || p.owner == nil {
+		return err
+	}
+	return os.Chown(p.dir, int(p.owner.Uid), int(p.owner.Gid))
 }
 
 func find() (string, error) {
@@ -100,48 +113,38 @@ func ownerID() (*syscall.Credential, error) {
 	return nil, fmt.Errorf("%w: running as root, and there is no user postgres or nobody", ErrMissing)
 }
 
-func (s *Server) start(bin string, owner *syscall.Credential, settings []string) error {
-	if owner != nil {
-		if err := os.Chown(s.dir, int(owner.Uid), int(owner.Gid)); err != nil {
-			return err
-		}
-	}
+func (s *Server) start(bin string, settings []string) error {
 	data := filepath.Join(s.dir, "data")
-	initdb := s.command(owner, filepath.Join(bin, "initdb"), "-D", data, "-U", "lake", "-A", "trust", "-N", "-E", "UTF8", "--no-locale", "--no-instructions")
+	initdb := s.command(filepath.Join(bin, "initdb"), "-D", data, "-U", "lake", "-A", "trust", "-N", "-E", "UTF8", "--no-locale", "--no-instructions")
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w: %s", err, out)
 	}
-	var err error
-	if s.port, err = freePort(); err != nil {
-		return err
+	args := []string{filepath.Join(bin, "postgres"), "-D", data, "-p", strconv.Itoa(s.port), "-k", s.dir}
+	for _, setting := range append([]string{"listen_addresses=127.0.0.1", "max_connections=100"}, settings...) {
+		args = append(args, "-c", setting)
 	}
-	if err := s.launch(bin, data, owner, settings); err != nil {
+	if err := s.launch(args...); err != nil {
 		return err
 	}
 	return s.await()
 }
 
-func (s *Server) command(owner *syscall.Credential, name string, args ...string) *exec.Cmd {
+func (p *process) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
-	cmd.Dir = s.dir
-	cmd.Env = append(os.Environ(), "LC_ALL=C", "HOME="+s.dir)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: owner}
+	cmd.Dir = p.dir
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "HOME="+p.dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.owner}
 	return cmd
 }
 
-// guard runs the server until its own standard input ends, which is when the
+// guard runs the program until its own standard input ends, which is when the
 // test stops it or dies, and then removes the directory.
 const guard = `"$@" & pid=$!; cat >/dev/null; kill -INT $pid 2>/dev/null; wait $pid; cd /; rm -rf "$LAKE_PG_DIR"`
 
-func (s *Server) launch(bin, data string, owner *syscall.Credential, settings []string) error {
-	args := []string{"-c", guard, "sh", filepath.Join(bin, "postgres"), "-D", data, "-p", strconv.Itoa(s.port), "-k", s.dir}
-	settings = append([]string{"listen_addresses=127.0.0.1", "max_connections=100"}, settings...)
-	for _, setting := range settings {
-		args = append(args, "-c", setting)
-	}
-	cmd := s.command(owner, "/bin/sh", args...)
-	cmd.Env = append(cmd.Env, "LAKE_PG_DIR="+s.dir)
-	cmd.Stdout, cmd.Stderr = &s.log, &s.log
+func (p *process) launch(program ...string) error {
+	cmd := p.command("/bin/sh", append([]string{"-c", guard, "sh"}, program...)...)
+	cmd.Env = append(cmd.Env, "LAKE_PG_DIR="+p.dir)
+	cmd.Stdout, cmd.Stderr = &p.log, &p.log
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return err
@@ -149,27 +152,27 @@ func (s *Server) launch(bin, data string, owner *syscall.Credential, settings []
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	s.stop = stdin
+	p.stop, p.exited = stdin, make(chan struct{})
 	go func() {
 		_ = cmd.Wait() // its log tells more than its status
-		close(s.exited)
+		close(p.exited)
 	}()
 	return nil
 }
 
-// await waits until the server answers queries.
-func (s *Server) await() error {
+// await waits until queries are answered.
+func (p *process) await() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	for {
-		conn, err := pgx.Connect(ctx, s.DSN())
+		conn, err := pgx.Connect(ctx, p.DSN())
 		if err == nil {
 			return conn.Close(ctx)
 		}
 		select {
 		case <-ctx.Done():
-			_ = s.Stop()
-			return fmt.Errorf("the server does not answer: %w: %s", err, s.log.String())
+			_ = p.Stop()
+			return fmt.Errorf("no answer: %w: %s", err, p.log.String())
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
@@ -184,25 +187,25 @@ func freePort() (int, error) {
 }
 
 // DSN returns the connection string of the superuser.
-func (s *Server) DSN() string {
-	return fmt.Sprintf("postgres://lake@%s/postgres?sslmode=disable", s.Addr())
+func (p *process) DSN() string {
+	return fmt.Sprintf("postgres://lake@%s/postgres?sslmode=disable", p.Addr())
 }
 
-// Addr returns the host and port that the server listens on.
-func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
+// Addr returns the host and port that it listens on.
+func (p *process) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.port)) }
 
-// Log returns what the server has logged.
-func (s *Server) Log() string { return s.log.String() }
+// Log returns what it has logged.
+func (p *process) Log() string { return p.log.String() }
 
-// Stop stops the server and removes its files.
-func (s *Server) Stop() error {
-	err := s.stop.Close()
+// Stop stops it and removes its files.
+func (p *process) Stop() error {
+	err := p.stop.Close()
 	select {
-	case <-s.exited:
+	case <-p.exited:
 	case <-time.After(30 * time.Second):
-		err = errors.Join(err, errors.New("the server does not stop"))
+		err = errors.Join(err, errors.New("it does not stop"))
 	}
-	return errors.Join(err, os.RemoveAll(s.dir))
+	return errors.Join(err, os.RemoveAll(p.dir))
 }
 
 // syncBuffer is written by the server's copier and read by the test.

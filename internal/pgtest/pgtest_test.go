@@ -32,3 +32,29 @@ func TestServer(t *testing.T) {
 	_, err = net.Dial("tcp", s.Addr())
 	require.Error(t, err, "it has stopped")
 }
+
+func TestPooler(t *testing.T) {
+	s, err := pgtest.Start("fsync=off")
+	if errors.Is(err, pgtest.ErrMissing) {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Stop()) }()
+	p, err := s.Pool(1)
+	if errors.Is(err, pgtest.ErrMissing) {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	defer func() { require.NoError(t, p.Stop()) }()
+	var sessions [2]int
+	for i := range sessions {
+		config, err := pgx.ParseConfig(p.DSN())
+		require.NoError(t, err)
+		config.DefaultQueryExecMode = pgx.QueryExecModeExec
+		conn, err := pgx.ConnectConfig(t.Context(), config)
+		require.NoError(t, err)
+		defer conn.Close(t.Context())
+		require.NoError(t, conn.QueryRow(t.Context(), "select pg_backend_pid()").Scan(&sessions[i]))
+	}
+	require.Equal(t, sessions[0], sessions[1], "two clients share the one session")
+}

@@ -86,3 +86,28 @@ func TestModel(t *testing.T) {
 	needServer(t)
 	metastoretest.RunModel(t, openTemp)
 }
+
+// pooled starts a pooler whose few sessions many clients share.
+func pooled(t *testing.T) func(tb testing.TB) metastore.Store {
+	t.Helper()
+	needServer(t)
+	p, err := server.Pool(3)
+	if errors.Is(err, pgtest.ErrMissing) {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Stop()) })
+	return func(tb testing.TB) metastore.Store {
+		opts := options(tb)
+		opts.DSN = p.DSN()
+		return openWith(tb, opts)
+	}
+}
+
+// TestBehindAPooler: each transaction may run in another session of the server,
+// and the sessions are other clients' in between.
+func TestBehindAPooler(t *testing.T) {
+	open := pooled(t)
+	t.Run("conformance", func(t *testing.T) { metastoretest.Run(t, open) })
+	t.Run("histories", func(t *testing.T) { metastoretest.RunHistories(t, open, metastoretest.Histories{}) })
+}
