@@ -33,6 +33,9 @@ type apiError struct {
 	kind, message string
 	// fields are those of the error besides its message.
 	fields map[string]any
+	// early is an error that the service finds before it begins a transaction, so
+	// that it is none of its cancellation reasons.
+	early bool
 }
 
 func (e *apiError) Error() string { return e.kind + ": " + e.message }
@@ -98,6 +101,12 @@ func oneOf(parameter, got string, allowed ...string) error {
 
 func tableMissing() error {
 	return fail("ResourceNotFoundException", "Requested resource not found")
+}
+
+// isEarly tells an error that fails a transaction as a whole.
+func isEarly(err error) bool {
+	var api *apiError
+	return errors.As(err, &api) && api.early
 }
 
 // messageOf is the message of an error without its type.

@@ -4,6 +4,7 @@ package dynamotest
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"time"
 )
 
@@ -13,7 +14,7 @@ type Request struct {
 	Operation string
 	// Number counts the requests of the server from 1.
 	Number int
-	// Attempt counts the requests with this operation and this body, from 1.
+	// Attempt counts the requests with this operation and these parameters, from 1.
 	Attempt int
 	// Tables are those that it names, each once.
 	Tables []string
@@ -58,7 +59,7 @@ type Fault struct {
 }
 
 // fault asks the plan about a request.
-func (s *Server) fault(op operation, name string, body []byte) Fault {
+func (s *Server) fault(op operation, name string) Fault {
 	s.mu.Lock()
 	plan := s.opts.Fault
 	if plan == nil {
@@ -66,7 +67,9 @@ func (s *Server) fault(op operation, name string, body []byte) Fault {
 		return Fault{}
 	}
 	r := Request{Operation: name, Number: s.number}
-	digest := sha256.Sum256(append([]byte(name+"\n"), body...))
+	// Clients write the same request with its maps in any order.
+	body, _ := json.Marshal(op)
+	digest := sha256.Sum256(append([]byte(name), body...))
 	s.attempts[digest]++
 	r.Attempt = s.attempts[digest]
 	r.Tables, r.Keys = s.named(op)

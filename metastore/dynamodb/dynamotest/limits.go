@@ -123,5 +123,9 @@ func (t *table) checkedKey(it item) (key, error) {
 }
 
 func emptyKey(name string) error {
-	return invalid("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: %s", name)
+	return &apiError{
+		kind:    "ValidationException",
+		message: "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: " + name,
+		early:   true,
+	}
 }

@@ -66,6 +66,7 @@ type Server struct {
 	serving int
 	idle    *sync.Cond
 	closed  chan struct{}
+	stopped chan struct{} // closed when no more connections are taken
 }
 
 // Start serves until the test ends.
@@ -94,10 +95,14 @@ func New(opts Options) (*Server, error) {
 		attempts: make(map[[32]byte]int),
 		conns:    make(map[net.Conn]struct{}),
 		closed:   make(chan struct{}),
+		stopped:  make(chan struct{}),
 	}
 	s.idle = sync.NewCond(&s.mu)
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ConnState: s.track, ReadHeaderTimeout: time.Minute}
-	go func() { _ = s.http.Serve(listener) }() // ends with Close
+	go func() {
+		defer close(s.stopped)
+		_ = s.http.Serve(listener) // ends with Close
+	}()
 	return s, nil
 }
 
@@ -111,6 +116,7 @@ func (s *Server) Close() {
 	s.Cut(true)
 	close(s.closed)
 	_ = s.http.Close() // closes the listener, which nobody writes to
+	<-s.stopped
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for s.serving > 0 {
@@ -265,7 +271,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		s.answer(w, nil, err)
 		return
 	}
-	fault := s.fault(op, name, body)
+	fault := s.fault(op, name)
 	s.delay(fault.Delay)
 	switch fault.Harm {
 	case CutBefore:

@@ -213,22 +213,22 @@ func (t *table) query(hash string, ranges interval, start *string, backward bool
 
 // scan yields the rows after a key, if one is given, of a segment.
 func (t *table) scan(start *key, seg segment) iter.Seq[*row] {
+	parts, first := t.parts, 0
+	if start != nil {
+		from := &partition{hash: start.hash, digest: digestOf(start.hash)}
+		i, found := slices.BinarySearchFunc(parts, from, (*partition).compare)
+		if parts = parts[i:]; found {
+			first, _ = parts[0].place(after(start.rng))
+		}
+	}
 	return func(yield func(*row) bool) {
-		for _, p := range t.parts {
-			if !seg.has(p.digest) {
-				continue
+		for i, p := range parts {
+			rows := p.rows
+			if i == 0 {
+				rows = rows[first:]
 			}
-			first := 0
-			if start != nil {
-				switch c := p.compare(&partition{hash: start.hash, digest: digestOf(start.hash)}); {
-				case c < 0:
-					continue
-				case c == 0:
-					first, _ = p.place(after(start.rng))
-				}
-			}
-			for _, r := range p.rows[first:] {
-				if !yield(r) {
+			for _, r := range rows {
+				if seg.has(p.digest) && !yield(r) {
 					return
 				}
 			}

@@ -126,7 +126,7 @@ func (o *transactWriteItems) writes() ([]*write, error) {
 	return writes, o.metered.check()
 }
 
-// step is a write whose item was found.
+// prepared is a write whose item was found.
 type prepared struct {
 	*write
 	t      *table
@@ -187,6 +187,9 @@ func (s *Server) prepare(writes []*write, conflicts []int) ([]*prepared, error) 
 			return nil, err
 		}
 		k, err := w.key(t)
+		if isEarly(err) {
+			return nil, err
+		}
 		if err != nil {
 			reasons.set(i, "ValidationError", messageOf(err))
 			continue
@@ -342,6 +345,9 @@ func (o *transactGetItems) run(s *Server, c *call) (any, error) {
 			return nil, err
 		}
 		k, err := t.exactKey(get.Get.Key)
+		if isEarly(err) {
+			return nil, err
+		}
 		if err != nil {
 			reasons.set(i, "ValidationError", messageOf(err))
 			continue
