@@ -31,6 +31,20 @@ func EncodeCursor(prefix, last string) string {
 // for an empty cursor. A cursor made for another prefix, by another version of
 // the format, or by nobody is refused with [metastore.ErrInvalid].
 func DecodeCursor(prefix, cursor string) (after string, err error) {
+	after, err = DecodePosition(prefix, cursor)
+	if err == nil && !strings.HasPrefix(after, prefix) && cursor != "" {
+		return "", otherPrefix(prefix)
+	}
+	return after, err
+}
+
+func otherPrefix(prefix string) error {
+	return fmt.Errorf("%w: cursor of another prefix than %q", metastore.ErrInvalid, prefix)
+}
+
+// DecodePosition is DecodeCursor for a scan that also passes over keys without
+// the prefix, and may have stopped at one.
+func DecodePosition(prefix, cursor string) (after string, err error) {
 	if cursor == "" {
 		return "", nil
 	}
@@ -40,14 +54,14 @@ func DecodeCursor(prefix, cursor string) (after string, err error) {
 		return "", fmt.Errorf("%w: malformed cursor: want the Next of the page before", metastore.ErrInvalid)
 	}
 	sum := sha256.Sum256([]byte(prefix))
-	last := string(raw[1+cursorSum:])
-	if string(raw[1:1+cursorSum]) != string(sum[:cursorSum]) || !strings.HasPrefix(last, prefix) {
-		return "", fmt.Errorf("%w: cursor of another prefix than %q", metastore.ErrInvalid, prefix)
+	if string(raw[1:1+cursorSum]) != string(sum[:cursorSum]) {
+		return "", otherPrefix(prefix)
 	}
-	if err := metastore.CheckKey(last); err != nil {
+	after = string(raw[1+cursorSum:])
+	if err := metastore.CheckKey(after); err != nil {
 		return "", fmt.Errorf("malformed cursor: %w", err)
 	}
-	return last, nil
+	return after, nil
 }
 
 // BeginScan checks the arguments of a scan and returns the key after which its
