@@ -165,7 +165,7 @@ func TestMistakes(t *testing.T) {
 	}{
 		{process: "meta", says: "--objects: an object store is needed"},
 		{process: "meta", args: objects, says: "--metastore: a metastore is needed: want pebble:///directory, postgres://user@host/database"},
-		{process: "worker", args: objects, says: "--metastore: a metastore is needed: want postgres://user@host/database, lake://"},
+		{process: "worker", args: objects, says: "--metastore: a metastore is needed: want postgres://user@host/database, dynamodb://table?region=REGION, lake://"},
 		{process: "query", args: objects, says: "--meta: a metadata server is needed"},
 		{process: "meta", args: []string{"--metastore", "pebble:///x"}, more: []string{"--objects", "file://x"}, says: "want file:///directory"},
 		{process: "meta", args: []string{"--metastore", "pebble:///x"}, more: []string{"--objects", "s3://"}, says: "want s3://bucket/folder"},
@@ -319,6 +319,11 @@ func TestMetastoreFromAFile(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "postgresql://u:hunter2@db/lake", url)
 	require.Equal(t, config.Postgres, p.Metastore.Kind())
+	p = config.NewMeta()
+	require.NoError(t, load(t, p, "", nil, "--metastore", "dynamodb://lake_registry?region=eu-central-1", "--objects", "file:///x"))
+	require.Equal(t, config.DynamoDB, p.Metastore.Kind())
+	err = load(t, config.NewMeta(), "", nil, "--metastore", "dynamodb://lake_registry?zone=a", "--objects", "file:///x")
+	require.ErrorContains(t, err, `parameter "zone" of the URL: want region and endpoint`)
 	bad := put(t, "dsn", "postgres://u:hunter2@db:port/lake\n", 0o600)
 	err = load(t, config.NewMeta(), "", []string{"LAKE_METASTORE_FILE=" + bad}, "--objects", "file:///x")
 	require.ErrorContains(t, err, "environment LAKE_METASTORE_FILE")

@@ -21,7 +21,7 @@ type Fsck struct {
 func NewFsck() *Fsck {
 	c := &Fsck{set: newSet("fsck")}
 	s := c.set
-	c.Metastore.add(s, "postgres://user@host/database, lake://host:port for the store of a running metadata server, or pebble:///directory of one that does not run; required")
+	c.Metastore.add(s, "postgres://user@host/database, dynamodb://table?region=REGION, lake://host:port for the store of a running metadata server, or pebble:///directory of one that does not run; required")
 	c.Caller.add(s, "metadata", "the metadata server")
 	s.add("allow_insecure", "LAKE_ALLOW_INSECURE", choice{stringValue{&c.AllowInsecure}, []string{"", Insecure}}, `"proxy" where a proxy encrypts: allows plaintext to a metadata server on another machine`)
 	c.Objects.add(s)
@@ -33,6 +33,6 @@ func (c *Fsck) Set() *Set { return c.set }
 
 func (c *Fsck) check(m *Mistakes) {
 	c.Objects.check(c.set, m)
-	c.Metastore.check(c.set, m, Pebble, Postgres, Remote)
+	c.Metastore.check(c.set, m, Pebble, Postgres, DynamoDB, Remote)
 	c.Caller.check(c.set, m, "metadata")
 }

@@ -50,7 +50,7 @@ func NewMeta() *Meta {
 	s := c.set
 	c.Listener.add(s, "127.0.0.1:50052")
 	s.add("advertise", "LAKE_ADVERTISE", stringValue{&c.Advertise}, "host:port at which the other members reach this one; needed when it listens on every interface")
-	c.Metastore.add(s, "pebble:///directory, postgres://user@host/database, or lake://host:port for the store that another member lends; required")
+	c.Metastore.add(s, "pebble:///directory, postgres://user@host/database, dynamodb://table?region=REGION, or lake://host:port for the store that another member lends; required")
 	s.add("lend_metastore", "LAKE_LEND_METASTORE", boolValue{&c.Lend}, "other members use the embedded metastore of this one, by lake://")
 	c.Common.add(s)
 	c.Peer.add(s, "peer", "the other members")
@@ -80,7 +80,7 @@ func (c *Meta) check(m *Mistakes) {
 	s := c.set
 	c.Common.check(s, m)
 	c.Listener.check(s, m)
-	c.Metastore.check(s, m, Pebble, Postgres, Remote)
+	c.Metastore.check(s, m, Pebble, Postgres, DynamoDB, Remote)
 	c.Peer.check(s, m, "peer")
 	c.Temporal.check(s, m, false)
 	c.checkLanceNamespace(m)
@@ -91,7 +91,7 @@ func (c *Meta) check(m *Mistakes) {
 	if c.Lend && kind != Pebble {
 		s.report(m, "lend_metastore", "is for an embedded metastore: this one is shared anyway")
 	}
-	if kind == Postgres || kind == Remote || c.Lend {
+	if kind == Postgres || kind == DynamoDB || kind == Remote || c.Lend {
 		c.checkGroup(m)
 	}
 	if kind == Remote {

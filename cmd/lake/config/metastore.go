@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/lakeplane/lake/cmd/lake/secure"
+	"github.com/lakeplane/lake/metastore/dynamodb"
 	"github.com/lakeplane/lake/metastore/postgres"
 )
 
@@ -15,6 +16,7 @@ import (
 const (
 	Pebble   = "pebble"
 	Postgres = "postgres"
+	DynamoDB = dynamodb.Scheme
 	Remote   = "lake"
 )
 
@@ -45,7 +47,7 @@ func (c *Metastore) Resolve() (string, error) {
 	return secret.Text(), nil
 }
 
-// Kind is the scheme of the URL: [Pebble], [Postgres], [Remote] or something
+// Kind is the scheme of the URL: [Pebble], [Postgres], [DynamoDB], [Remote] or something
 // that is not a metastore. It is empty when the URL cannot be read.
 func (c *Metastore) Kind() string {
 	text, err := c.Resolve()
@@ -110,6 +112,8 @@ func checkURL(s *Set, m *Mistakes, key, text string, kinds []string) {
 		}
 	case Postgres:
 		err = postgres.Options{DSN: text}.Validate()
+	case DynamoDB:
+		_, err = dynamodb.ParseURL(text)
 	case Remote:
 		_, err = RemoteAddresses(text)
 	}
@@ -151,6 +155,8 @@ func forms(kinds []string) string {
 			out = append(out, "pebble:///directory")
 		case Postgres:
 			out = append(out, "postgres://user@host/database")
+		case DynamoDB:
+			out = append(out, "dynamodb://table?region=REGION")
 		case Remote:
 			out = append(out, "lake://host:port of a metadata server")
 		}

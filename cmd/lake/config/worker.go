@@ -54,7 +54,7 @@ func NewWorker() *Worker {
 	s := c.set
 	c.Temporal.Address = "127.0.0.1:7233"
 	c.Temporal.add(s, "Temporal server host:port")
-	c.Metastore.add(s, "postgres://user@host/database, or lake://host:port for the store of a metadata server; required")
+	c.Metastore.add(s, "postgres://user@host/database, dynamodb://table?region=REGION, or lake://host:port for the store of a metadata server; required")
 	c.Caller.add(s, "metadata", "the metadata server")
 	s.add("allow_insecure", "LAKE_ALLOW_INSECURE", choice{stringValue{&c.AllowInsecure}, []string{"", Insecure}}, `"proxy" where a proxy encrypts: allows plaintext to a metadata server on another machine`)
 	c.Common.add(s)
@@ -128,7 +128,7 @@ func (c *Worker) check(m *Mistakes) {
 	if !c.NoObjects {
 		c.Common.check(s, m)
 	}
-	c.Metastore.check(s, m, Postgres, Remote)
+	c.Metastore.check(s, m, Postgres, DynamoDB, Remote)
 	c.Caller.check(s, m, "metadata")
 	if c.Metastore.Kind() == Remote {
 		c.Metastore.checkLender(s, m, "metadata_auth_token_file", c.Caller.Token, "worker")

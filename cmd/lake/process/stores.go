@@ -14,6 +14,7 @@ import (
 	enginelance "github.com/lakeplane/lake/engine/lance"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/metastore"
+	"github.com/lakeplane/lake/metastore/dynamodb"
 	"github.com/lakeplane/lake/metastore/pebble"
 	"github.com/lakeplane/lake/metastore/postgres"
 	"github.com/lakeplane/lake/metastore/remote"
@@ -142,6 +143,8 @@ func OpenRecords(ctx context.Context, c config.Metastore, caller config.Caller, 
 		r.Store, err = opened(pebble.Open(path, pebble.Options{Logger: log}))
 	case config.Postgres:
 		r.Store, err = opened(postgres.Open(ctx, postgres.Options{DSN: url, MaxConns: c.MaxConns, Logger: log}))
+	case config.DynamoDB:
+		r.Store, err = openDynamoDB(ctx, url, log)
 	case config.Remote:
 		err = r.openRemote(ctx, url, caller, insecure)
 	default:
@@ -159,6 +162,15 @@ func opened[S metastore.Store](store S, err error) (metastore.Store, error) {
 		return nil, err
 	}
 	return store, nil
+}
+
+func openDynamoDB(ctx context.Context, url string, log *slog.Logger) (metastore.Store, error) {
+	opts, err := dynamodb.ParseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	opts.Logger = log
+	return opened(dynamodb.Open(ctx, opts))
 }
 
 func (r *Records) openRemote(ctx context.Context, url string, caller config.Caller, insecure bool) error {
