@@ -8,7 +8,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -25,8 +27,9 @@ import (
 	"github.com/lakeplane/lake/internal/grpcerr"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/metastore"
+	"github.com/lakeplane/lake/metastore/dynamodb"
+	"github.com/lakeplane/lake/metastore/dynamodb/dynamotest"
 	"github.com/lakeplane/lake/metastore/pebble"
-	"github.com/lakeplane/lake/metastore/postgres"
 	"github.com/lakeplane/lake/objstore/local"
 )
 
@@ -36,9 +39,13 @@ type backend string
 const (
 	onPebble   backend = "pebble"   // one member, which holds the directory
 	onPostgres backend = "postgres" // two members on one database
+	onDynamoDB backend = "dynamodb" // two members on a service that speaks its protocol
 )
 
-var backends = []backend{onPebble, onPostgres}
+var backends = []backend{onPebble, onPostgres, onDynamoDB}
+
+// shared says that several members may use the records.
+func (b backend) shared() bool { return b != onPebble }
 
 // cluster is a metadata group of real processes on one metastore and one
 // object store.
@@ -61,7 +68,7 @@ type cluster struct {
 	mu    sync.Mutex
 	slots map[string]*process // by member name
 	lives int
-	// store is the parent's own connection, on Postgres.
+	// store is the parent's own connection to shared records.
 	store metastore.Store
 }
 
@@ -72,9 +79,13 @@ func newCluster(t testing.TB, b backend, change ...func(*memberConfig)) *cluster
 	t.Helper()
 	c := &cluster{t: t, backend: b, slots: map[string]*process{}, ledger: newLedger()}
 	c.config = memberConfig{Dir: t.TempDir(), Lease: shortLease}
-	if b == onPostgres {
+	switch b {
+	case onPostgres:
 		c.config.DSN = postgresDSN(t.(*testing.T))
 		c.config.Schema = fmt.Sprintf("robustness_%d", clusters.Add(1))
+	case onDynamoDB:
+		service := dynamotest.Start(t, dynamotest.Options{})
+		c.config.DSN = dynamodb.Scheme + "://robustness?endpoint=" + url.QueryEscape(service.URL())
 	}
 	for _, f := range change {
 		f(&c.config)
@@ -86,8 +97,8 @@ func newCluster(t testing.TB, b backend, change ...func(*memberConfig)) *cluster
 	c.engine, err = enginelance.New(enginelance.Options{Store: c.objects})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.engine.Close() })
-	if b == onPostgres {
-		c.store, err = postgres.Open(t.Context(), postgres.Options{DSN: c.config.DSN, Schema: c.config.Schema, MaxConns: 4})
+	if b.shared() {
+		c.store, err = openRecords(t.Context(), c.config, slog.New(slog.DiscardHandler))
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = c.store.Close() })
 	}
@@ -122,7 +133,7 @@ func (c *cluster) spawn(name string) *process {
 func (c *cluster) startAll() {
 	c.t.Helper()
 	c.start("a").leading(c.t)
-	if c.backend == onPostgres {
+	if c.backend.shared() {
 		c.start("b")
 	}
 }
@@ -176,7 +187,7 @@ func (c *cluster) withStore(f func(metastore.Store)) {
 func (c *cluster) revive() {
 	c.t.Helper()
 	names := []string{"a"}
-	if c.backend == onPostgres {
+	if c.backend.shared() {
 		names = append(names, "b")
 	}
 	for _, name := range names {

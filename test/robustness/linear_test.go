@@ -25,8 +25,8 @@ import (
 )
 
 const (
-	histories     = 60
-	atOnce        = 4 // histories beside each other, each with tables of its own
+	histories     = 60 // on all backends together
+	atOnce        = 4  // histories beside each other, each with tables of its own
 	callers       = 6
 	stepsEach     = 14
 	tablesOfOne   = 2
@@ -34,7 +34,7 @@ const (
 )
 
 // TestHistoriesAreLinearizable records what concurrent clients are told by two
-// members on one database, while members are killed and paused and their
+// members on shared records, while members are killed and paused and their
 // stores lose requests and answers, and looks for an order of the calls that a
 // single-threaded authority would have answered in the same way. A call whose
 // outcome is unknown may have happened at any later time, or never.
@@ -43,7 +43,13 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 	if start == 0 {
 		start = rand.Uint64()
 	}
-	c := newCluster(t, onPostgres, func(cfg *memberConfig) { cfg.Faults, cfg.ObjectFaults, cfg.FaultSeed = 0.04, 0.01, start })
+	for b, share := range map[backend]int{onPostgres: 2, onDynamoDB: 1} {
+		t.Run(string(b), func(t *testing.T) { testHistories(t, b, start, histories*share/3) })
+	}
+}
+
+func testHistories(t *testing.T, b backend, start uint64, histories int) {
+	c := newCluster(t, b, func(cfg *memberConfig) { cfg.Faults, cfg.ObjectFaults, cfg.FaultSeed = 0.04, 0.01, start })
 	c.startAll()
 	chaos, calm := context.WithCancel(t.Context())
 	var trouble, all sync.WaitGroup

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -24,6 +25,7 @@ import (
 	"github.com/lakeplane/lake/engine"
 	enginelance "github.com/lakeplane/lake/engine/lance"
 	"github.com/lakeplane/lake/metastore"
+	"github.com/lakeplane/lake/metastore/dynamodb"
 	"github.com/lakeplane/lake/metastore/faultstore"
 	"github.com/lakeplane/lake/metastore/pebble"
 	"github.com/lakeplane/lake/metastore/postgres"
@@ -169,12 +171,24 @@ func logOutput() io.Writer {
 	return io.Discard
 }
 
-func openStore(ctx context.Context, cfg memberConfig, log *slog.Logger) (store metastore.Store, err error) {
-	if cfg.DSN == "" {
-		store, err = pebble.Open(filepath.Join(cfg.Dir, "meta"), pebble.Options{Logger: log})
-	} else {
-		store, err = postgres.Open(ctx, postgres.Options{DSN: cfg.DSN, Schema: cfg.Schema, MaxConns: 8, Logger: log})
+// openRecords opens the metastore that a member's configuration names.
+func openRecords(ctx context.Context, cfg memberConfig, log *slog.Logger) (metastore.Store, error) {
+	switch {
+	case cfg.DSN == "":
+		return pebble.Open(filepath.Join(cfg.Dir, "meta"), pebble.Options{Logger: log})
+	case strings.HasPrefix(cfg.DSN, dynamodb.Scheme+":"):
+		opts, err := dynamodb.ParseURL(cfg.DSN)
+		if err != nil {
+			return nil, err
+		}
+		opts.Logger = log
+		return dynamodb.Open(ctx, opts)
 	}
+	return postgres.Open(ctx, postgres.Options{DSN: cfg.DSN, Schema: cfg.Schema, MaxConns: 8, Logger: log})
+}
+
+func openStore(ctx context.Context, cfg memberConfig, log *slog.Logger) (metastore.Store, error) {
+	store, err := openRecords(ctx, cfg, log)
 	if err != nil || cfg.Faults == 0 {
 		return store, err
 	}

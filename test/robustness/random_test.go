@@ -60,14 +60,14 @@ func TestRandomCrashes(t *testing.T) {
 	var total tally
 	t.Run("lanes", func(t *testing.T) {
 		for i := range lanes {
-			t.Run(fmt.Sprintf("%d-%s", i, backends[i%2]), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%d-%s", i, backends[i%len(backends)]), func(t *testing.T) {
 				t.Parallel()
 				l := lane{
-					cluster: newCluster(t, backends[i%2]), rng: rand.New(rand.NewPCG(start, uint64(i))),
+					cluster: newCluster(t, backends[i%len(backends)]), rng: rand.New(rand.NewPCG(start, uint64(i))),
 					name: fmt.Sprintf("-seed %d, lane %d", start, i),
 				}
 				l.inSessions = func() bool { return rand.IntN(2) == 0 }
-				l.tally, l.compacts = &total, l.backend == onPostgres
+				l.tally, l.compacts = &total, l.backend.shared()
 				if i%lanes == lanes-1 {
 					l.clocks = wrongClocks
 				}
