@@ -83,7 +83,12 @@ func (c *cluster) postgres(t *testing.T) []string {
 	t.Cleanup(func() { _ = s.Stop() })
 	file := filepath.Join(c.dir, "dsn")
 	writeFile(t, file, s.DSN())
-	return []string{"--metastore-file", file, "--lease-ttl", leaseTTL.String(), "--max-clock-skew", clockSkew.String()}
+	return append([]string{"--metastore-file", file}, leaseArgs()...)
+}
+
+// leaseArgs let a leader be followed soon.
+func leaseArgs() []string {
+	return []string{"--lease-ttl", leaseTTL.String(), "--max-clock-skew", clockSkew.String()}
 }
 
 // server is a running process of the cluster.

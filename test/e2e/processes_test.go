@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,10 +30,11 @@ import (
 
 	"github.com/lakeplane/lake/api/lakepb"
 	"github.com/lakeplane/lake/lake"
+	"github.com/lakeplane/lake/metastore/dynamodb/dynamotest"
 	"github.com/lakeplane/lake/sdk"
 )
 
-// deployment is a running cluster: two members on one PostgreSQL, two replicas
+// deployment is a running cluster: two members on shared records, two replicas
 // and a worker, with TLS and principals everywhere.
 type deployment struct {
 	*cluster
@@ -41,10 +43,12 @@ type deployment struct {
 	clients []*sdk.Client // of the replicas, as ann
 }
 
-func deploy(t *testing.T) *deployment {
+// deploy starts a deployment. records gives the members' arguments for their
+// metastore, the first two of which name it.
+func deploy(t *testing.T, records func(c *cluster) []string) *deployment {
 	t.Helper()
 	d := &deployment{cluster: newCluster(t)}
-	store := d.postgres(t)
+	store := records(d.cluster)
 	d.startTemporal(t)
 	d.secure(t)
 	for _, name := range []string{"meta-1", "meta-2"} {
@@ -102,7 +106,7 @@ func valuesOf(t *testing.T, ctx context.Context, c *sdk.Client, name lake.TableN
 // TestClusterOnPostgres is a deployment as an operator would run it, and what
 // its users must not notice.
 func TestClusterOnPostgres(t *testing.T) {
-	d := deploy(t)
+	d := deploy(t, func(c *cluster) []string { return c.postgres(t) })
 	t.Run("a write through any replica is read at the other", d.testReadYourWrites)
 	t.Run("a ticket of one replica is good at the other", d.testTickets)
 	t.Run("a query is cancelled at the other replica", d.testCancel)
@@ -112,6 +116,20 @@ func TestClusterOnPostgres(t *testing.T) {
 	t.Run("the leader dies", d.testLeaderDies)
 	t.Run("the leader hangs", d.testLeaderHangs)
 	t.Run("the leader is told to stop", d.testLeaderStops)
+}
+
+// TestClusterOnDynamoDB is the same on tables that the first member makes.
+func TestClusterOnDynamoDB(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "lake")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	service := dynamotest.Start(t, dynamotest.Options{AccessKey: "lake", TableTime: 100 * time.Millisecond, TransactionTime: time.Millisecond, ReplicaLag: time.Hour})
+	d := deploy(t, func(*cluster) []string {
+		return append([]string{"--metastore", "dynamodb://lake_registry?region=eu-central-1&endpoint=" + url.QueryEscape(service.URL())}, leaseArgs()...)
+	})
+	t.Run("a write through any replica is read at the other", d.testReadYourWrites)
+	t.Run("a dropped table's objects go", d.testDrop)
+	t.Run("the leader is told to stop", d.testLeaderStops)
+	require.NotEmpty(t, service.Items("lake_registry_prefix_v2"))
 }
 
 func (d *deployment) testReadYourWrites(t *testing.T) {
