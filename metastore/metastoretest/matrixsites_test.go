@@ -27,6 +27,8 @@ import (
 	"github.com/lakeplane/lake/internal/pgtest"
 	"github.com/lakeplane/lake/lake"
 	"github.com/lakeplane/lake/metastore"
+	"github.com/lakeplane/lake/metastore/dynamodb"
+	"github.com/lakeplane/lake/metastore/dynamodb/dynamotest"
 	"github.com/lakeplane/lake/metastore/faultproxy"
 	"github.com/lakeplane/lake/metastore/faultstore"
 	"github.com/lakeplane/lake/metastore/memory"
@@ -56,6 +58,7 @@ var matrixBackends = map[string]func(t *testing.T) *site{
 	"memory":   func(t *testing.T) *site { return direct(closing(t, memory.New())) },
 	"pebble":   func(t *testing.T) *site { return direct(openPebble(t)) },
 	"postgres": postgresSite,
+	"dynamodb": dynamoSite,
 	"remote":   remoteSite,
 }
 
@@ -88,6 +91,9 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
+		_ = os.Setenv(name, "matrix") // for a service that takes everybody who has a name
+	}
 	pgServer, pgErr = pgtest.Start("fsync=off", "max_locks_per_transaction=256")
 	code := m.Run()
 	if pgServer != nil {
@@ -124,6 +130,31 @@ func postgresSite(t *testing.T) *site {
 			return "commit_txn"
 		}
 		return `".record`
+	}
+	return s
+}
+
+func dynamoSite(t *testing.T) *site {
+	service := dynamotest.Start(t, dynamotest.Options{})
+	wire, err := faultproxy.Start(strings.TrimPrefix(service.URL(), "http://"), faultproxy.Options{Wait: 2 * time.Millisecond})
+	require.NoError(t, err)
+	t.Cleanup(wire.Close)
+	open := func(endpoint string, patience time.Duration) metastore.Store {
+		s, err := dynamodb.Open(t.Context(), dynamodb.Options{Region: "local", Table: "matrix", Endpoint: endpoint, RetryTime: patience, Logger: quiet})
+		require.NoError(t, err)
+		return closing(t, s)
+	}
+	harmed := open("http://"+wire.Addr(), 300*time.Millisecond)
+	s := direct(harmed)
+	s.plain, s.wire = open(service.URL(), 20*time.Second), wire
+	s.word = func(method faultstore.Method, _ string) string {
+		switch method {
+		case faultstore.Commit:
+			return "TransactWriteItems"
+		case faultstore.Scan:
+			return ".Query"
+		}
+		return ".GetItem"
 	}
 	return s
 }
