@@ -33,7 +33,8 @@
 // transactions", "Working with queries", "Working with scans", "Read consistency",
 // "Error handling", "Item sizes and formats"). The tests of the package name the
 // facts one by one. LAKE_DYNAMODB_AWS=1 runs those that need none of the knobs
-// against the service, with the credentials and the region of the environment.
+// against the service, with the credentials and the region of the environment;
+// LAKE_DYNAMODB_CHECK_ENDPOINT names another endpoint instead.
 //
 // Where the documents leave a choice, it takes the stricter one: an empty text in a
 // key condition is refused, and a transaction whose items were throttled is

@@ -30,6 +30,7 @@ var literals = attributes{
 	":hello": text("hello"), ":hell": text("hell"), ":z": text("z"), ":a": text("a"), ":n9": number("9"), ":n10": number("10.0"), ":n11": number("1.1e1"),
 	":bin": binary(1, 2, 3), ":bin1": binary(1), ":yes": &types.AttributeValueMemberBOOL{Value: true}, ":nil": &types.AttributeValueMemberNULL{Value: true},
 	":n2": number("2"), ":n5": number("5"), ":S": text("S"), ":two": text("two"), ":green": text("green"), ":none": binary(),
+	":text10": text("10"), ":hellobytes": binary([]byte("hello")...),
 }
 
 // used are the literals that an expression has.
@@ -64,6 +65,9 @@ func TestConditions(t *testing.T) {
 		"bin > :bin1":                                 true,
 		"bin = :none":                                 false,
 		"yes = :yes AND nil = :nil":                   true,
+		"num = :text10":                               false,
+		"txt = :hellobytes":                           false,
+		"num <> :text10":                              true,
 		"txt <> :n10":                                 true,
 		"gone <> :hello":                              true,
 		"gone = :hello":                               false,

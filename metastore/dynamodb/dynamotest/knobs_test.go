@@ -87,21 +87,18 @@ func TestPageItems(t *testing.T) {
 // waitFor is how long the tests wait for what happens at once.
 const waitFor = 20 * time.Second
 
-// inFlight starts a transaction of n items, and returns when it changed the first.
-func inFlight(w *world, server *dynamotest.Server, token string, ops ...types.TransactWriteItem) (done chan error) {
-	done = make(chan error, 1)
-	go func() { done <- w.transact(token, ops...) }()
-	require.Eventually(w, func() bool { return len(server.Items(w.ranged)) > 0 }, waitFor, time.Millisecond)
-	return done
-}
-
 func TestTransactionsInFlight(t *testing.T) {
-	w, server := emulated(t, dynamotest.Options{TransactionTime: 2 * time.Second})
+	w, server := emulated(t, dynamotest.Options{TransactionTime: time.Hour})
 	ops := []types.TransactWriteItem{w.checkOp(key("h", "checked"), absent)}
 	for i := range 8 {
 		ops = append(ops, w.putOp(key("h", fmt.Sprint(i)), absent))
 	}
-	done := inFlight(w, server, "token", ops...)
+	done := make(chan error, 1)
+	go func() { done <- w.transact("token", ops...) }()
+	require.Eventually(t, func() bool {
+		server.Advance(time.Minute)
+		return len(server.Items(w.ranged)) > 0
+	}, waitFor, time.Millisecond)
 
 	conflict := func(k attributes) {
 		t.Helper()
@@ -120,9 +117,11 @@ func TestTransactionsInFlight(t *testing.T) {
 	refused(t, w.transact("token", ops...), "TransactionInProgressException", "")
 	refused(t, w.transact("token", ops[1:]...), "IdempotentParameterMismatchException", "")
 	some := len(w.query(w.queryOf("h")).Items)
+	require.Greater(t, some, 0, "a query sees a part of the transaction")
 	require.Less(t, some, 8, "a query sees a part of the transaction")
 	w.get(key("h", "0")) // a single read is not in its way
 
+	server.Advance(time.Hour)
 	require.NoError(t, <-done)
 	require.Len(t, w.query(w.queryOf("h")).Items, 8)
 	server.Configure(func(o *dynamotest.Options) { o.TransactionTime = 0 })
@@ -158,25 +157,32 @@ func TestTokenWindow(t *testing.T) {
 	require.Equal(t, []string{"ConditionalCheckFailed"}, codes)
 }
 
-// untilThrottled calls until it is refused, and tells how often it was not.
-func untilThrottled(t *testing.T, call func() error) (calls int, err error) {
+// throttledRate is what a partition takes in a second in the tests.
+const throttledRate = 20
+
+// untilThrottled makes calls of some units until one is refused, and holds that as
+// many passed as there were units.
+func untilThrottled(t *testing.T, units float64, call func() error) error {
 	t.Helper()
-	for calls = range 10_000 {
-		if err = call(); err != nil {
-			return calls, err
+	start := time.Now()
+	for calls := range 10_000 {
+		if err := call(); err != nil {
+			passed := float64(calls) * units
+			require.Greater(t, passed, throttledRate-units)
+			require.LessOrEqual(t, passed, throttledRate*(1+time.Since(start).Seconds())+units)
+			return err
 		}
 	}
 	t.Fatal("it is never throttled")
-	return 0, nil
+	return nil
 }
 
 func TestThrottling(t *testing.T) {
-	w, server := emulated(t, dynamotest.Options{WriteUnits: 20, ReadUnits: 20})
+	w, server := emulated(t, dynamotest.Options{WriteUnits: throttledRate, ReadUnits: throttledRate})
 	big := func(hash string) attributes { return with(key(hash, "k"), "val", binary(make([]byte, 1500)...)) }
 
-	n, err := untilThrottled(t, func() error { return w.put(big("single"), condition{}) })
+	err := untilThrottled(t, 2, func() error { return w.put(big("single"), condition{}) })
 	refused(t, err, "ProvisionedThroughputExceededException", "")
-	require.InDelta(t, 10, n, 3, "2 units each")
 	require.NoError(t, w.put(big("another partition"), condition{}))
 	server.Advance(time.Second)
 	require.NoError(t, w.put(big("single"), condition{}), "a second later")
@@ -185,20 +191,20 @@ func TestThrottling(t *testing.T) {
 	for i := 0; len(codes) < 2; i++ {
 		require.Less(t, i, 200, "there is one reason only: %v", codes)
 		hash := fmt.Sprint("txn", i)
-		n, err = untilThrottled(t, func() error { return w.transact("", w.putOp(big(hash), condition{})) })
-		require.InDelta(t, 5, n, 2, "4 units each")
-		got, _ := reasons(t, err)
+		got, _ := reasons(t, untilThrottled(t, 4, func() error { return w.transact("", w.putOp(big(hash), condition{})) }))
 		codes[got[0]] = true
 	}
 	require.Equal(t, map[string]bool{"ThrottlingError": true, "ProvisionedThroughputExceeded": true}, codes)
 
-	n, err = untilThrottled(t, func() error {
+	err = untilThrottled(t, 0.5, func() error {
 		_, err := w.client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &w.ranged, Key: key("read", "k")})
 		return err
 	})
 	refused(t, err, "ProvisionedThroughputExceededException", "")
-	require.InDelta(t, 40, n, 10, "half a unit each")
-	_, err = untilThrottled(t, func() error { _, err := w.client.Query(t.Context(), w.queryOf("single")); return err })
+	err = untilThrottled(t, float64(len("bucket")+len("single")+len("pk")+len("k")+len("val")+1500)/4096, func() error {
+		_, err := w.client.Query(t.Context(), w.queryOf("single"))
+		return err
+	})
 	refused(t, err, "ProvisionedThroughputExceededException", "")
 }
 

@@ -54,6 +54,7 @@ type Server struct {
 	tables   map[string]*table
 	tokens   map[string]*attempt
 	shift    time.Duration
+	moved    chan struct{} // closed when shift changes
 	number   int
 	requests map[Call]int
 	attempts map[[32]byte]int
@@ -94,6 +95,7 @@ func New(opts Options) (*Server, error) {
 		requests: make(map[Call]int),
 		attempts: make(map[[32]byte]int),
 		conns:    make(map[net.Conn]struct{}),
+		moved:    make(chan struct{}),
 		closed:   make(chan struct{}),
 		stopped:  make(chan struct{}),
 	}
@@ -136,12 +138,15 @@ func (s *Server) SetFault(plan func(Request) Fault) {
 	s.Configure(func(o *Options) { o.Fault = plan })
 }
 
-// Advance moves the server's clock forward: that of request tokens, lagging reads,
-// throttling and the states of tables. Transactions in flight take their real time.
+// Advance moves the server's clock forward: that of request tokens, transactions in
+// flight, lagging reads, throttling and the states of tables. Delays by plan are
+// not of this clock.
 func (s *Server) Advance(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.shift += d
+	close(s.moved)
+	s.moved = make(chan struct{})
 }
 
 // Cut drops every connection, and all new ones until it is called with false. A
@@ -298,10 +303,6 @@ func (s *Server) wait() {
 	if hung != nil {
 		<-hung
 	}
-	s.dropIfCut()
-}
-
-func (s *Server) dropIfCut() {
 	s.mu.Lock()
 	cut := s.cut
 	s.mu.Unlock()
@@ -312,7 +313,6 @@ func (s *Server) dropIfCut() {
 
 // answer writes a result or an error.
 func (s *Server) answer(w http.ResponseWriter, result any, err error) {
-	s.dropIfCut()
 	status := http.StatusOK
 	if err != nil {
 		status, result = describe(err)

@@ -245,27 +245,34 @@ func (d *distinct) add(t *table, k key) error {
 // may see some of them before and others after. The caller holds the mutex, which
 // apply gives up while it waits.
 func (s *Server) apply(steps []*prepared) {
-	pause := s.opts.TransactionTime / time.Duration(len(steps)+1)
+	due, pause := s.now(), s.opts.TransactionTime/time.Duration(len(steps)+1)
 	for _, p := range steps {
 		p.t.held[p.k] = true
 	}
 	for _, i := range mathrand.Perm(len(steps)) {
-		s.rest(pause)
+		due = due.Add(pause)
+		s.rest(due)
 		if p := steps[i]; !p.check {
 			p.t.put(p.k, p.after(p.before), s.now(), s.opts.ReplicaLag)
 		}
 	}
-	s.rest(pause)
+	s.rest(due.Add(pause))
 	for _, p := range steps {
 		delete(p.t.held, p.k)
 	}
 }
 
-// rest gives up the mutex for a while.
-func (s *Server) rest(pause time.Duration) {
-	if pause > 0 {
+// rest gives up the mutex until a moment of the server's clock, or its end.
+func (s *Server) rest(until time.Time) {
+	for left := until.Sub(s.now()); left > 0; left = until.Sub(s.now()) {
+		moved := s.moved
 		s.mu.Unlock()
-		time.Sleep(pause)
+		select {
+		case <-time.After(left):
+		case <-moved:
+		case <-s.closed:
+			until = time.Time{}
+		}
 		s.mu.Lock()
 	}
 }

@@ -3,6 +3,7 @@
 package dynamotest_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakeplane/lake/metastore/dynamodb/dynamotest"
@@ -96,11 +98,18 @@ func (w *world) makeTable(name string, keys ...string) {
 	require.NoError(w, err)
 	w.Cleanup(func() {
 		if elsewhere() {
-			_, _ = w.client.DeleteTable(w.Context(), &dynamodb.DeleteTableInput{TableName: &name})
+			_, err := w.client.DeleteTable(context.WithoutCancel(w.Context()), &dynamodb.DeleteTableInput{TableName: &name})
+			assert.NoError(w, err)
 		}
 	})
-	err = dynamodb.NewTableExistsWaiter(w.client).Wait(w.Context(), &dynamodb.DescribeTableInput{TableName: &name}, time.Minute)
-	require.NoError(w, err)
+	for {
+		out, err := w.client.DescribeTable(w.Context(), &dynamodb.DescribeTableInput{TableName: &name})
+		require.NoError(w, err)
+		if out.Table.TableStatus == types.TableStatusActive {
+			return
+		}
+		time.Sleep(100 * time.Millisecond) // the service tells nobody when it is done
+	}
 }
 
 func tableInput(name string, keys ...string) *dynamodb.CreateTableInput {
