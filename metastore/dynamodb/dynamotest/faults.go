@@ -56,6 +56,9 @@ type Fault struct {
 	// Conflicts are items, by their place in the request from 0, that are taken to
 	// be in another transaction.
 	Conflicts []int
+	// Reasons are codes for which a transaction is cancelled, by the places of
+	// items, such as ThrottlingError or ItemCollectionSizeLimitExceeded.
+	Reasons map[int]string
 }
 
 // fault asks the plan about a request.

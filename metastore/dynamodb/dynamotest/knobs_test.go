@@ -319,6 +319,21 @@ func TestFaults(t *testing.T) {
 		require.Equal(w, []string{"None", "TransactionConflict"}, codes)
 		require.NoError(w, w.transact("conflicts", op, w.deleteOp(key(hash, "b"))))
 	})
+	w.fact("reasons of a transaction", func(w *world, hash string) {
+		server.SetFault(func(r dynamotest.Request) dynamotest.Fault {
+			return dynamotest.Fault{Reasons: map[int]string{1: "ItemCollectionSizeLimitExceeded"}}
+		})
+		defer server.SetFault(nil)
+		codes, _ := reasons(w, w.transact("reasons", w.putOp(key(hash, "a"), condition{}), w.deleteOp(key(hash, "b"))))
+		require.Equal(w, []string{"None", "ItemCollectionSizeLimitExceeded"}, codes)
+		get := func(rng string) types.TransactGetItem {
+			return types.TransactGetItem{Get: &types.Get{TableName: &w.ranged, Key: key(hash, rng)}}
+		}
+		_, err := w.client.TransactGetItems(w.Context(), &dynamodb.TransactGetItemsInput{TransactItems: []types.TransactGetItem{get("a"), get("b")}})
+		codes, _ = reasons(w, err)
+		require.Equal(w, []string{"None", "ItemCollectionSizeLimitExceeded"}, codes)
+		require.Nil(w, w.get(key(hash, "a")))
+	})
 	w.fact("a transaction that is cut after it was done", func(w *world, hash string) {
 		server.SetFault(plan("TransactWriteItems", dynamotest.Fault{Harm: dynamotest.CutAfter}))
 		op := w.putOp(key(hash, "a"), absent)

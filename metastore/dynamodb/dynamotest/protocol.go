@@ -28,6 +28,8 @@ type target struct {
 type call struct {
 	// conflicts are the places of items that are taken to be in a transaction.
 	conflicts []int
+	// reasons are codes of cancellation by the places of items.
+	reasons map[int]string
 }
 
 var operations = map[string]func() operation{

@@ -285,7 +285,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		s.answer(w, nil, fault.error())
 		return
 	}
-	result, err := op.run(s, &call{conflicts: fault.Conflicts})
+	result, err := op.run(s, &call{conflicts: fault.Conflicts, reasons: fault.Reasons})
 	switch fault.Harm {
 	case CutAfter:
 		abort()

@@ -5,11 +5,15 @@ package dynamotest
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"maps"
 	"time"
 )
 
 // tokenWindow is how long a request token is remembered after its transaction.
 const tokenWindow = 10 * time.Minute
+
+// pruneEvery is after how many tokens those that expired are forgotten.
+const pruneEvery = 1024
 
 // attempt is what is known of a request token. A transaction that was cancelled
 // leaves none.
@@ -32,7 +36,7 @@ func (s *Server) repeated(o *transactWriteItems) (bool, error) {
 	switch {
 	case o.ClientRequestToken == "" || a == nil:
 		return false, nil
-	case !a.done.IsZero() && s.now().Sub(a.done) >= tokenWindow:
+	case s.expired(a):
 		delete(s.tokens, o.ClientRequestToken)
 		return false, nil
 	case a.digest != o.digest():
@@ -43,11 +47,19 @@ func (s *Server) repeated(o *transactWriteItems) (bool, error) {
 	return true, nil
 }
 
+// expired tells whether a token is free again. The caller holds the mutex.
+func (s *Server) expired(a *attempt) bool {
+	return !a.done.IsZero() && s.now().Sub(a.done) >= tokenWindow
+}
+
 // begin notes that a transaction is in flight, and returns what notes its end. The
 // caller holds the mutex at both.
 func (s *Server) begin(o *transactWriteItems) (end func()) {
 	if o.ClientRequestToken == "" {
 		return func() {}
+	}
+	if len(s.tokens)%pruneEvery == 0 {
+		maps.DeleteFunc(s.tokens, func(_ string, a *attempt) bool { return s.expired(a) })
 	}
 	a := &attempt{digest: o.digest()}
 	s.tokens[o.ClientRequestToken] = a

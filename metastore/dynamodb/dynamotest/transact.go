@@ -126,9 +126,9 @@ func (o *transactWriteItems) writes() ([]*write, error) {
 	return writes, o.metered.check()
 }
 
-// prepared is a write whose item was found.
+// prepared is a write, or a read, whose item was found.
 type prepared struct {
-	*write
+	*write // nil for a read
 	t      *table
 	k      key
 	before item
@@ -146,7 +146,7 @@ func (o *transactWriteItems) run(s *Server, c *call) (any, error) {
 	if known, err := s.repeated(o); known || err != nil {
 		return o.answer(nil), err
 	}
-	steps, err := s.prepare(writes, c.conflicts)
+	steps, err := s.prepare(writes, c)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +178,7 @@ func bills(units map[string]float64) []any {
 }
 
 // prepare finds the items and decides. The caller holds the mutex.
-func (s *Server) prepare(writes []*write, conflicts []int) ([]*prepared, error) {
+func (s *Server) prepare(writes []*write, c *call) ([]*prepared, error) {
 	steps, reasons := make([]*prepared, len(writes)), make(reasons, len(writes))
 	var items distinct
 	for i, w := range writes {
@@ -202,17 +202,19 @@ func (s *Server) prepare(writes []*write, conflicts []int) ([]*prepared, error) 
 	}
 	for i, p := range steps {
 		if p != nil {
-			s.judge(p, i, slices.Contains(conflicts, i), reasons)
+			s.judge(p, i, c, reasons)
 		}
 	}
 	return steps, reasons.err()
 }
 
 // judge gives the reason of one item against the transaction, if there is any.
-func (s *Server) judge(p *prepared, i int, conflict bool, reasons reasons) {
+func (s *Server) judge(p *prepared, i int, c *call, reasons reasons) {
 	switch {
-	case p.t.held[p.k] || conflict:
-		reasons.set(i, "TransactionConflict", "Transaction is ongoing for the item")
+	case c.reasons[i] != "":
+		reasons.set(i, c.reasons[i], "dynamotest: by plan")
+	case p.t.held[p.k] || slices.Contains(c.conflicts, i):
+		reasons.conflict(i)
 	case !s.paysWrite(p.t, p.k, p.units):
 		reasons.throttle(i)
 	case !p.condition.holds(p.before):
@@ -284,6 +286,10 @@ func (r reasons) set(i int, code, message string) {
 	r[i] = map[string]any{"Code": code, "Message": message}
 }
 
+func (r reasons) conflict(i int) {
+	r.set(i, "TransactionConflict", "Transaction is ongoing for the item")
+}
+
 // throttle gives one of the two reasons that the service has for it.
 func (r reasons) throttle(i int) {
 	if mathrand.IntN(2) == 0 {
@@ -343,36 +349,19 @@ func (o *transactGetItems) run(s *Server, c *call) (any, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var items distinct
-	var responses []any
-	reasons, units, size := make(reasons, len(names)), map[string]float64{}, 0
-	for i, get := range o.TransactItems {
-		t, err := s.live(get.Get.TableName)
-		if err != nil {
-			return nil, err
-		}
-		k, err := t.exactKey(get.Get.Key)
-		if isEarly(err) {
-			return nil, err
-		}
-		if err != nil {
-			reasons.set(i, "ValidationError", messageOf(err))
+	reads, reasons, err := s.find(o)
+	if err != nil {
+		return nil, err
+	}
+	responses, units, size := []any{}, map[string]float64{}, 0
+	for i, r := range reads {
+		if r == nil {
 			continue
 		}
-		if err := items.add(t, k); err != nil {
-			return nil, err
-		}
-		it := t.get(k)
-		cost := readUnits(it.size(), 2)
-		switch {
-		case t.held[k] || slices.Contains(c.conflicts, i):
-			reasons.set(i, "TransactionConflict", "Transaction is ongoing for the item")
-		case !s.paysRead(t, k.hash, cost):
-			reasons.throttle(i)
-		}
-		size += it.size()
-		units[t.name] += cost
-		responses = append(responses, response(it, names[i]))
+		s.judgeRead(r, i, c, reasons)
+		size += r.before.size()
+		units[r.t.name] += r.units
+		responses = append(responses, response(r.before, names[i]))
 	}
 	if size > maxTransactSize {
 		return nil, invalid("Transaction size is %d bytes and cannot exceed %d", size, maxTransactSize)
@@ -382,6 +371,45 @@ func (o *transactGetItems) run(s *Server, c *call) (any, error) {
 		answer["ConsumedCapacity"] = bills(units)
 	}
 	return answer, reasons.err()
+}
+
+// find finds the items of a transaction that reads. Where a key is none there is
+// a reason and no item. The caller holds the mutex.
+func (s *Server) find(o *transactGetItems) ([]*prepared, reasons, error) {
+	reads, reasons := make([]*prepared, len(o.TransactItems)), make(reasons, len(o.TransactItems))
+	var items distinct
+	for i, op := range o.TransactItems {
+		t, err := s.live(op.Get.TableName)
+		if err != nil {
+			return nil, nil, err
+		}
+		k, err := t.exactKey(op.Get.Key)
+		if isEarly(err) {
+			return nil, nil, err
+		}
+		if err != nil {
+			reasons.set(i, "ValidationError", messageOf(err))
+			continue
+		}
+		if err := items.add(t, k); err != nil {
+			return nil, nil, err
+		}
+		it := t.get(k)
+		reads[i] = &prepared{t: t, k: k, before: it, units: readUnits(it.size(), 2)}
+	}
+	return reads, reasons, nil
+}
+
+// judgeRead gives the reason of one item against reading it, if there is any.
+func (s *Server) judgeRead(r *prepared, i int, c *call, reasons reasons) {
+	switch {
+	case c.reasons[i] != "":
+		reasons.set(i, c.reasons[i], "dynamotest: by plan")
+	case r.t.held[r.k] || slices.Contains(c.conflicts, i):
+		reasons.conflict(i)
+	case !s.paysRead(r.t, r.k.hash, r.units):
+		reasons.throttle(i)
+	}
 }
 
 func response(it item, names []string) any {
