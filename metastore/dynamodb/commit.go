@@ -40,6 +40,7 @@ func (s *Store) Commit(ctx context.Context, txn metastore.Txn) error {
 	for _, op := range txn.Ops {
 		input.TransactItems = append(input.TransactItems, s.item(op))
 	}
+	defer s.turns.take(ctx, txn.Ops)()
 	return s.settle(ctx, txn, input)
 }
 

@@ -25,6 +25,7 @@ type Store struct {
 	http      *http.Client
 	opts      Options
 	companion string
+	turns     turns
 
 	gate   sync.RWMutex // held shared by every call, exclusively by Close
 	closed bool
