@@ -25,6 +25,17 @@ const (
 	unclear                 // may have been done
 )
 
+// reason is the word for a verdict that lets a request be made again.
+func (v verdict) reason() Reason {
+	switch v {
+	case slowDown:
+		return Throttled
+	case again:
+		return Refused
+	}
+	return NoAnswer
+}
+
 // judge sorts the error of one attempt.
 func judge(ctx context.Context, err error) verdict {
 	status, code := statusOf(err), codeOf(err)

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -144,6 +145,24 @@ func TestPutsUnderFaults(t *testing.T) {
 			require.Equal(t, "mine", string(got))
 		})
 	}
+}
+
+func TestRetriesAreTold(t *testing.T) {
+	var told []s3.Reason
+	s, w := overWire(t, func(o *s3.Options) { o.OnRetry = func(r s3.Reason) { told = append(told, r) } })
+	require.Empty(t, told)
+	for i, c := range []struct {
+		fault  func(*http.Request, func() (*http.Response, error)) (*http.Response, error)
+		reason s3.Reason
+	}{{slow, s3.Throttled}, {conflict, s3.Refused}, {cut, s3.NoAnswer}, {broken, s3.NoAnswer}} {
+		told = nil
+		w.set(times(2, http.MethodPut, c.fault))
+		require.NoError(t, s.Put(t.Context(), fmt.Sprint("told", i), nil))
+		require.Equal(t, []s3.Reason{c.reason, c.reason}, told)
+	}
+	told = nil
+	require.ErrorIs(t, s.Put(t.Context(), "told0", []byte("x")), objstore.ErrExists)
+	require.Empty(t, told, "an answer is no reason to ask again")
 }
 
 // TestALostRaceIsNotWon: an attempt whose answer is lost and which had lost is

@@ -49,7 +49,20 @@ type Options struct {
 	RequestTimeout, RetryTime time.Duration
 	// Transport makes the HTTP requests; nil means one of its own.
 	Transport http.RoundTripper
+	// OnRetry hears of every attempt that is about to be made again, from any
+	// goroutine; nil means nobody.
+	OnRetry func(Reason)
 }
+
+// Reason is why a request is made again.
+type Reason string
+
+// The reasons.
+const (
+	Throttled Reason = "throttled" // the service is overloaded
+	Refused   Reason = "refused"   // by a request beside it, or for credentials or a date that are too old
+	NoAnswer  Reason = "no_answer" // none at all in time, or none that can be relied on
+)
 
 const (
 	minPartBytes = 5 << 20 // of the service; the last part may be smaller

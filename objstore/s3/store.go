@@ -133,6 +133,9 @@ func (s *Store) attempts(ctx context.Context, request func(context.Context) erro
 		if !pause(whole, n) {
 			return doubtful, errors.Join(err, ctx.Err())
 		}
+		if s.opts.OnRetry != nil {
+			s.opts.OnRetry(v.reason())
+		}
 	}
 }
 
