@@ -46,7 +46,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	}
 	s := &Server{opts: opts, telemetry: process.NewTelemetry("dev", opts.Version, opts.Log), failed: make(chan struct{})}
 	s.front, s.back = newParts(s.failed)
-	if s.storage, err = openStorage(ctx, opts); err != nil {
+	if s.storage, err = openStorage(ctx, opts, s.telemetry.Metrics); err != nil {
 		return nil, err
 	}
 	p, err := takePorts(opts)

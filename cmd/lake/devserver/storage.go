@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/lakeplane/lake/cmd/lake/config"
 	"github.com/lakeplane/lake/cmd/lake/process"
 	"github.com/lakeplane/lake/lake"
@@ -25,7 +27,7 @@ type storage struct {
 
 // openStorage opens the data directory. The metastore comes first: its lock
 // proves that no other server uses the directory.
-func openStorage(ctx context.Context, o Options) (s storage, err error) {
+func openStorage(ctx context.Context, o Options, metrics prometheus.Registerer) (s storage, err error) {
 	if err := os.MkdirAll(o.DataDir, 0o700); err != nil {
 		return s, lake.Errorf(lake.Invalid, "data directory: %w", err)
 	}
@@ -33,7 +35,10 @@ func openStorage(ctx context.Context, o Options) (s storage, err error) {
 	if s.records, err = process.OpenRecords(ctx, store, config.Caller{}, false, o.Log); err != nil {
 		return s, heldError(o.DataDir, err)
 	}
-	if s.objects, err = process.OpenObjects(ctx, config.Objects{URL: fileURL("file", o.DataDir, "objects")}, process.ObjectUse{Write: true}); err != nil {
+	if err := s.records.Measure(metrics); err != nil {
+		return storage{}, errors.Join(err, s.records.Close())
+	}
+	if s.objects, err = process.OpenObjects(ctx, config.Objects{URL: fileURL("file", o.DataDir, "objects")}, process.ObjectUse{Write: true, Metrics: metrics}); err != nil {
 		return storage{}, errors.Join(err, s.records.Close())
 	}
 	return s, nil

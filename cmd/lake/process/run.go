@@ -95,7 +95,7 @@ func guarded(l config.Listener) []any {
 
 // RunMeta is the process `lake meta`. It returns nil after an orderly stop.
 func RunMeta(ctx context.Context, c *config.Meta, tel Telemetry) (err error) {
-	objects, err := OpenObjects(ctx, c.Objects, ObjectUse{Write: true})
+	objects, err := OpenObjects(ctx, c.Objects, ObjectUse{Write: true, Metrics: tel.Metrics})
 	if err != nil {
 		return err
 	}
@@ -105,6 +105,9 @@ func RunMeta(ctx context.Context, c *config.Meta, tel Telemetry) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, records.Close()) }()
+	if err := errors.Join(records.Measure(tel.Metrics), tel.WatchCertificates(metaCertificates(c))); err != nil {
+		return err
+	}
 	var temporal *Temporal
 	if c.Temporal.Address != "" {
 		if temporal, err = DialTemporal(c.Temporal, tel.Log); err != nil {
@@ -154,7 +157,7 @@ func closeListeners(all []net.Listener) error {
 
 // RunQuery is the process `lake query`. It returns nil after an orderly stop.
 func RunQuery(ctx context.Context, c *config.Query, tel Telemetry) (err error) {
-	objects, err := OpenObjects(ctx, c.Objects, ObjectUse{Cache: c.BlockCache})
+	objects, err := OpenObjects(ctx, c.Objects, ObjectUse{Cache: c.BlockCache, Metrics: tel.Metrics})
 	if err != nil {
 		return err
 	}
@@ -164,6 +167,9 @@ func RunQuery(ctx context.Context, c *config.Query, tel Telemetry) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, replica.Close()) }()
+	if err := tel.WatchCertificates(queryCertificates(c)); err != nil {
+		return err
+	}
 	lis, err := listen(c.Address, c.MetricsListen)
 	if err != nil {
 		return err
@@ -176,7 +182,7 @@ func RunQuery(ctx context.Context, c *config.Query, tel Telemetry) (err error) {
 
 // RunWorker is the process `lake worker`. It returns nil after an orderly stop.
 func RunWorker(ctx context.Context, c *config.Worker, tel Telemetry) (err error) {
-	objects, err := OpenObjects(ctx, c.Objects, ObjectUse{Write: true})
+	objects, err := OpenObjects(ctx, c.Objects, ObjectUse{Write: true, Metrics: tel.Metrics})
 	if err != nil {
 		return err
 	}
@@ -186,6 +192,9 @@ func RunWorker(ctx context.Context, c *config.Worker, tel Telemetry) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, records.Close()) }()
+	if err := errors.Join(records.Measure(tel.Metrics), tel.WatchCertificates(workerCertificates(c))); err != nil {
+		return err
+	}
 	temporal, err := DialTemporal(c.Temporal, tel.Log)
 	if err != nil {
 		return err

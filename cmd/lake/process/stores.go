@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 
 	"github.com/lakeplane/lake/cmd/lake/config"
@@ -42,14 +43,22 @@ type ObjectUse struct {
 	// Cache is how much of a far store's objects is kept in memory, in bytes;
 	// 0 means nothing.
 	Cache int64
+	// Metrics is where requests to the store are counted and timed; nil means
+	// nowhere.
+	Metrics prometheus.Registerer
 }
 
 // OpenObjects opens an object store.
 func OpenObjects(ctx context.Context, c config.Objects, use ObjectUse) (*Objects, error) {
-	o, err := openObjects(ctx, c)
+	metrics, err := newObjectMetrics(use.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	o, err := openObjects(ctx, c, metrics)
 	if err != nil {
 		return nil, lake.Wrap("open object store", err)
 	}
+	o.Store = metrics.measure(o.Store)
 	if use.Write {
 		err = objstore.Probe(ctx, o.Store)
 	}
@@ -66,7 +75,7 @@ func OpenObjects(ctx context.Context, c config.Objects, use ObjectUse) (*Objects
 	return o, nil
 }
 
-func openObjects(ctx context.Context, c config.Objects) (*Objects, error) {
+func openObjects(ctx context.Context, c config.Objects, metrics *objectMetrics) (*Objects, error) {
 	if !c.InBucket() {
 		path, err := config.FilePath(c.URL, "file")
 		if err != nil {
@@ -82,7 +91,7 @@ func openObjects(ctx context.Context, c config.Objects) (*Objects, error) {
 	if err != nil {
 		return nil, lake.Errorf(lake.Invalid, "%w", err)
 	}
-	store, err := s3.Open(ctx, s3.Options{Bucket: bucket, Prefix: folder, Endpoint: c.Endpoint, Region: c.Region, PathStyle: c.PathStyle})
+	store, err := s3.Open(ctx, s3.Options{Bucket: bucket, Prefix: folder, Endpoint: c.Endpoint, Region: c.Region, PathStyle: c.PathStyle, OnRetry: metrics.retried()})
 	if err != nil {
 		return nil, err
 	}
@@ -182,6 +191,16 @@ func (r *Records) openRemote(ctx context.Context, url string, caller config.Call
 		return err
 	}
 	r.Store, err = opened(remote.Open(ctx, r.conn, remote.Options{}))
+	return err
+}
+
+// Measure counts and times what is asked of the store from now on. Call it once,
+// before anybody has the store.
+func (r *Records) Measure(metrics prometheus.Registerer) error {
+	store, err := MeasureRecords(r.Store, metrics)
+	if err == nil {
+		r.Store = store
+	}
 	return err
 }
 

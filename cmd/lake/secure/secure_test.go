@@ -153,3 +153,23 @@ func TestWrongFilesAreNamed(t *testing.T) {
 	_, err = secure.ServerTLS(one, "")
 	require.ErrorContains(t, err, one.KeyFile+": mode 0644 lets others read it")
 }
+
+// TestAChainEndsWithItsFirstCertificateToEnd: the authority's own here, which a
+// server may send along.
+func TestAChainEndsWithItsFirstCertificateToEnd(t *testing.T) {
+	a := pkitest.New(t)
+	made := time.Now()
+	require.Eventually(t, func() bool { return time.Now().Unix() > made.Unix() }, 5*time.Second, 20*time.Millisecond)
+	p := pair(t, a, "server") // ends a second later than the authority at least
+	alone, err := p.WatchEnd()
+	require.NoError(t, err)
+	leaf, err := os.ReadFile(p.CertFile)
+	require.NoError(t, err)
+	authority, err := os.ReadFile(a.CA())
+	require.NoError(t, err)
+	put(t, p.CertFile, append(leaf, authority...), 0o600)
+	chain, err := p.WatchEnd()
+	require.NoError(t, err)
+	require.True(t, chain().Before(alone()), "%s, and the certificate alone %s", chain(), alone())
+	require.WithinDuration(t, made.Add(time.Hour), chain(), 5*time.Second)
+}

@@ -5,6 +5,7 @@ package secure
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"time"
 
 	"github.com/lakeplane/lake/internal/watchfile"
 	"github.com/lakeplane/lake/lake"
@@ -33,6 +34,39 @@ func (p KeyPair) open() (*watchfile.Value[*tls.Certificate], error) {
 		}
 		return &pair, nil
 	}, p.CertFile, p.KeyFile)
+}
+
+// WatchEnd returns a function that tells when the certificate in force stops
+// being good: the earliest end in its chain, since peers refuse the whole. It
+// follows the files as [ServerTLS] and [ClientTLS] do, and is safe for
+// concurrent use.
+func (p KeyPair) WatchEnd() (func() time.Time, error) {
+	certificate, err := p.open()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := chainEnd(certificate.Get()); err != nil {
+		return nil, lake.Errorf(lake.Invalid, "certificate %s: %w", p.CertFile, err)
+	}
+	return func() time.Time {
+		end, _ := chainEnd(certificate.Get())
+		return end
+	}, nil
+}
+
+// chainEnd returns the earliest end of a chain. One that holds what is no
+// certificate has ended: no peer takes it.
+func chainEnd(chain *tls.Certificate) (end time.Time, err error) {
+	for _, der := range chain.Certificate {
+		c, err := x509.ParseCertificate(der)
+		if err != nil {
+			return time.Unix(0, 0), err
+		}
+		if end.IsZero() || c.NotAfter.Before(end) {
+			end = c.NotAfter
+		}
+	}
+	return end, nil
 }
 
 // pool reads the certificates of authorities. It is read once: trust changes
