@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"regexp"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lakeplane/lake/internal/s3test"
 	"github.com/lakeplane/lake/lake"
 )
 
@@ -66,4 +68,35 @@ func TestProcessesTellOfTheirStoresAndCertificates(t *testing.T) {
 	seconds, err := strconv.ParseFloat(end[1], 64)
 	require.NoError(t, err)
 	require.WithinDuration(t, time.Now().Add(time.Hour), time.Unix(int64(seconds), 0), 5*time.Minute, "those of the test last an hour")
+}
+
+// TestProcessesTellOfTheirBucket, where retries begin at 0 so that the
+// first is an increase.
+func TestProcessesTellOfTheirBucket(t *testing.T) {
+	bucket, err := s3test.Start()
+	if errors.Is(err, s3test.ErrMissing) {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, bucket.Stop()) })
+	t.Setenv("AWS_ACCESS_KEY_ID", s3test.AccessKey)
+	t.Setenv("AWS_SECRET_ACCESS_KEY", s3test.SecretKey)
+	c := newCluster(t)
+	c.every = []string{"--objects", "s3://" + s3test.Bucket + "/measured", "--s3-endpoint", bucket.URL(), "--s3-path-style", "--metrics-addr", "127.0.0.1:0"}
+	meta := c.start(t, "meta", "--listen", "127.0.0.1:0", "--metastore", "pebble://"+c.file("metastore"))
+	query := c.start(t, "query", "--listen", "127.0.0.1:0", "--meta", meta.address)
+	client := c.user(t, query.awaitReady(t).address)
+	name := lake.TableName{Namespace: "far", Name: "t"}
+	_, err = client.CreateTable(t.Context(), name, numbers)
+	require.NoError(t, err)
+	_, err = client.Append(t.Context(), name, batchOf(1))
+	require.NoError(t, err)
+	require.Equal(t, []int64{1}, valuesOf(t, atLeast(t.Context(), name, 1), client, name))
+
+	require.Regexp(t, `(?m)^lake_objstore_request_seconds_count{operation="put",outcome="ok"} [1-9]`, meta.page(t))
+	require.Regexp(t, `(?m)^lake_objstore_request_seconds_count{operation="open",outcome="ok"} [1-9]`, query.page(t))
+	for _, reason := range []string{"throttled", "refused", "no_answer"} {
+		require.Regexp(t, `(?m)^lake_objstore_retries_total{reason="`+reason+`"} \d`, query.page(t))
+	}
+	require.NotContains(t, query.page(t), "lake_tls_certificate", "it has none")
 }

@@ -107,3 +107,22 @@ func BenchmarkMeasuredRecords(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkMeasuredObjects does so for files, whose bytes are read from memory.
+func BenchmarkMeasuredObjects(b *testing.B) {
+	url := config.Objects{URL: "file://" + b.TempDir()}
+	for name, use := range map[string]process.ObjectUse{"plain": {}, "measured": {Metrics: prometheus.NewRegistry()}} {
+		objects, err := process.OpenObjects(b.Context(), url, use)
+		require.NoError(b, err)
+		require.NoError(b, objstore.PutIdentical(b.Context(), objects.Store, "a", make([]byte, 4096)))
+		b.Run("open+read/"+name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := objstore.ReadAll(b.Context(), objects.Store, "a", 4096); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		require.NoError(b, objects.Close())
+	}
+}
