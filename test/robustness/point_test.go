@@ -81,6 +81,7 @@ func (g *gate) reach(p point) {
 //	arm POINT N      the N-th pass from now waits; confirmed by "armed POINT"
 //	release POINT    the pass that waits goes on
 //	cut, mend        the object store does not answer any more; it does again
+//	echo             answered by "echo back", after all that was said before
 func (g *gate) obey(commands io.Reader) {
 	for lines := bufio.NewScanner(commands); lines.Scan(); {
 		words := append(strings.Fields(lines.Text()), "", "", "")
@@ -93,6 +94,8 @@ func (g *gate) obey(commands io.Reader) {
 		case "arm":
 			g.armed[p] = n
 			fmt.Fprintf(g.out, "armed %s\n", p)
+		case "echo":
+			fmt.Fprintln(g.out, "echo back")
 		case "release":
 			if wait := g.waiting[p]; wait != nil {
 				close(wait)

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -44,6 +45,7 @@ type process struct {
 	flight  flight.FlightServiceClient
 	// sessions are those of writers that share them.
 	sessions sessions
+	paused   atomic.Bool
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced at every line
@@ -59,6 +61,7 @@ type reported struct {
 	armed   map[point]int
 	waiting map[point]bool
 	commits map[string]int // "advance ok" and the like
+	echoes  int
 	// namespace is where it serves other Lance clients, if it does.
 	namespace string
 }
@@ -124,6 +127,8 @@ func (r *reported) hear(words []string) {
 		r.leads, r.since = words[1] == "true", time.Now()
 	case "commit":
 		r.commits[strings.Join(words[1:], " ")]++
+	case "echo":
+		r.echoes++
 	case "armed":
 		r.armed[point(words[1])]++
 	case "reached", "waiting":
@@ -190,12 +195,27 @@ func (p *process) leading(t testing.TB) *process {
 	return p
 }
 
+// caughtUp returns when everything is heard that the member said before: what it
+// says and what it answers to clients come by different ways. One that is paused
+// or dead says nothing more.
+func (p *process) caughtUp() {
+	if p.paused.Load() {
+		return
+	}
+	before := ask(p, func(r *reported) int { return r.echoes })
+	p.tell("echo")
+	_ = p.awaitFor(patience, func(r *reported) bool { return r.echoes > before })
+}
+
+// commits counts the commits that ended so.
 func (p *process) commits(what string) int {
+	p.caughtUp()
 	return ask(p, func(r *reported) int { return r.commits[what] })
 }
 
 // conflicts counts the commits of a kind that were refused.
 func (p *process) conflicts(kind string) int {
+	p.caughtUp()
 	return ask(p, func(r *reported) int { return r.conflicts(kind) })
 }
 
@@ -234,12 +254,14 @@ func (p *process) kill() {
 // migrated or a laptop that is closed would.
 func (p *process) pause(t testing.TB) {
 	t.Helper()
+	p.paused.Store(true)
 	require.NoError(t, p.cmd.Process.Signal(syscall.SIGSTOP))
 }
 
 func (p *process) resume(t testing.TB) {
 	t.Helper()
 	require.NoError(t, p.cmd.Process.Signal(syscall.SIGCONT))
+	p.paused.Store(false)
 }
 
 func (p *process) alive() bool {
